@@ -1,0 +1,50 @@
+/**
+ * Every protocol number that a program needs, named as in `solidity/src/Constants.sol`; a test compares the two.
+ * Sources stand beside each line there (interface.md section 8, protocol.md, protocol-rules.md).
+ */
+export const CHAIN_ID = 4663;
+
+export const BPS = 10_000n;
+/** USDG base units per dollar. */
+export const USD = 1_000_000n;
+/** Basket base units per share. */
+export const SHARE = 10n ** 18n;
+/** Scale of NAVs and prices on chain: dollars x 1e18. */
+export const NAV_SCALE = 10n ** 18n;
+export const RAY = 10n ** 27n;
+
+export const MINT_FEE_BPS = 20n;
+export const SELL_FEE_BPS = 20n;
+export const MIN_MANAGEMENT_FEE_BPS = 50n;
+export const MAX_MANAGEMENT_FEE_BPS = 95n;
+
+export const EXECUTOR_FEE_BPS = 15n;
+export const MIN_EXECUTOR_FEE = 250_000n;
+export const MAX_EXECUTOR_FEE_BPS = 100n;
+
+export const MIN_ORDER = 5_000_000n;
+export const ORDER_TOLERANCE_BPS = 100n;
+export const MAX_ORDER_TOLERANCE_BPS = 500n;
+export const ARM_WIDENING = 1_800n;
+export const ARM_VALIDITY = 3_600n;
+export const MIN_ORDER_LIFETIME = 3_600n;
+export const MAX_ORDER_LIFETIME = 7_776_000n;
+export const ORDER_LIFETIME_SLACK = 86_400n;
+
+export const REFERENCE_WINDOW = 600n;
+export const REFERENCE_SUB_WINDOW = 200n;
+export const MIN_CARDINALITY = 700n;
+export const MAX_SUB_WINDOW_TICK_SPREAD = 600n;
+export const MAX_SPOT_DEVIATION_BPS = 300n;
+
+export const MIN_TRADE = 5_000_000n;
+export const MAX_SESSION_SLIPPAGE_BPS = 1_000n;
+export const MAX_NETWORK_FEE = 10_000_000n;
+export const MAX_DAILY_NETWORK_FEES = 20_000_000n;
+export const MIN_DAILY_NETWORK_FEES = 1_000_000n;
+export const DAILY_NETWORK_FEES_BPS = 2_000n;
+export const MAX_ACTION_LIFETIME = 900n;
+
+export const PAUSE_DURATION = 604_800n;
+export const PAUSE_COOLDOWN = 86_400n;
+export const REGISTRY_TIMELOCK = 604_800n;

@@ -1,0 +1,53 @@
+/**
+ * The deployment file: where the protocol stands on a chain. Written by the deploy command, read by every process
+ * (path in DEPLOYMENT_FILE). Addresses of tokens and baskets come from nowhere else.
+ */
+import { readFileSync } from 'node:fs';
+import { type Address, getAddress, isAddress } from 'viem';
+import { z } from 'zod';
+import { CHAIN_ID } from './constants.ts';
+
+const address = z
+  .string()
+  .refine((text) => isAddress(text, { strict: false }), 'expected an address: 0x and 40 hex characters')
+  .transform((text): Address => getAddress(text));
+
+export const deploymentSchema = z.object({
+  chainId: z.literal(CHAIN_ID),
+  /** Block of the first protocol deployment: indexers start here. */
+  startBlock: z.int().nonnegative(),
+  usdg: address,
+  weth: address,
+  multicall3: address,
+  uniswapV3Factory: address,
+  swapRouter02: address,
+  quoterV2: address,
+  /** The WETH/USDG pool of the oracle. */
+  wethUsdgPool: address,
+  pause: address,
+  registry: address,
+  oracle: address,
+  zapper: address,
+  exitEscrow: address,
+  limitEscrow: address,
+  accountFactory: address,
+  sessionModule: address,
+  baskets: z.array(z.object({ ticker: z.string().min(1), vault: address })).min(1),
+});
+
+export type Deployment = z.infer<typeof deploymentSchema>;
+
+/** Reads and checks a deployment file. Throws Error naming the file and each wrong field. */
+export function readDeployment(path: string): Deployment {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    throw new Error(`deployment file ${path} cannot be read as JSON`, { cause });
+  }
+  const parsed = deploymentSchema.safeParse(json);
+  if (!parsed.success) {
+    throw new Error(`deployment file ${path} is not valid:\n${z.prettifyError(parsed.error)}`);
+  }
+  return parsed.data;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.28;
+
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+
+/// One basket's index token (18 decimals, ERC-20 and ERC-2612).
+interface IBasketVault is IERC20 {
+    /// `genesisUnits`: token base units per 1e18 shares at genesis.
+    /// `pool`: the reference pool, token/USDG or (viaWeth) token/WETH; zero where the token has none.
+    /// `minLiquidity`: the pool's floor for the harmonic mean liquidity (rule 1).
+    struct Constituent {
+        address token;
+        uint256 genesisUnits;
+        address pool;
+        bool viaWeth;
+        uint128 minLiquidity;
+    }
+
+    event Minted(address indexed payer, address indexed to, uint256 shares, uint256[] amounts);
+    event Redeemed(address indexed holder, address indexed to, uint256 shares, uint256[] amounts);
+    event FeeAccrued(address indexed recipient, uint256 shares, uint256 feeIndex);
+    event TransferOwed(address indexed creditor, address indexed token, uint256 amount);
+    event OwedClaimed(address indexed creditor, address indexed token, address to, uint256 amount);
+
+    error ZeroShares();
+    error NothingOwed();
+    error InvalidConstituents();
+    error TokenTookFee(address token);
+
+    /// Mints exactly `shares` to `to`, pulling each constituent (rounded up) from the sender.
+    function mint(uint256 shares, address to) external returns (uint256[] memory amounts);
+
+    /// Burns `shares` of the sender and sends the constituents (rounded down) to `to`.
+    /// A transfer that fails becomes owed[sender][token]; its entry in `amounts` is then zero.
+    function redeem(uint256 shares, address to) external returns (uint256[] memory amounts);
+
+    function claimOwed(address token, address to) external returns (uint256 amount);
+    function owed(address creditor, address token) external view returns (uint256);
+
+    /// Mints the management fee accrued so far. How often it is called changes nothing.
+    function accrueFee() external returns (uint256 feeShares);
+
+    function constituents() external view returns (Constituent[] memory);
+    function constituentCount() external view returns (uint256);
+    /// Token base units per 1e18 shares now, in the order of `constituents`, rounded down.
+    function unitsPerShare() external view returns (uint256[] memory);
+    /// What `mint(shares)` would pull now (rounded up) and `redeem(shares)` would send (rounded down).
+    function previewMint(uint256 shares) external view returns (uint256[] memory amounts);
+    function previewRedeem(uint256 shares) external view returns (uint256[] memory amounts);
+    /// RAY at genesis, falling by the management fee in closed form.
+    function feeIndex() external view returns (uint256);
+    function managementFeeBps() external view returns (uint16);
+    function genesisAt() external view returns (uint48);
+}

@@ -1,0 +1,158 @@
+/**
+ * The one config parser: environment variables, parsed once by zod into a frozen object per process.
+ * An option carries its description and example in zod's `.meta()`, from which the error text and `.env.example` come.
+ */
+import { existsSync } from 'node:fs';
+import { z } from 'zod';
+
+export type OptionMeta = {
+  description: string;
+  /** An example value, as it would stand in the environment. */
+  example: string;
+  /** A secret's value never appears in an error or a log. */
+  secret?: boolean;
+};
+
+/** Attaches description and example to an option's schema. */
+export function option<T extends z.ZodType>(schema: T, meta: OptionMeta): T {
+  return schema.meta({ ...meta, secret: meta.secret ?? false });
+}
+
+/** Whole number from text within [min, max]. */
+export function intOption(min: number, max: number) {
+  return z
+    .string()
+    .regex(/^-?\d+$/, `expected a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .pipe(
+      z
+        .number()
+        .min(min, `expected a whole number from ${min} to ${max}`)
+        .max(max, `expected a whole number from ${min} to ${max}`),
+    );
+}
+
+/** A decimal number from text within [min, max]. */
+export function decimalOption(min: number, max: number) {
+  return z
+    .string()
+    .regex(/^-?\d+(\.\d+)?$/, `expected a number from ${min} to ${max}`)
+    .transform(Number)
+    .pipe(
+      z
+        .number()
+        .min(min, `expected a number from ${min} to ${max}`)
+        .max(max, `expected a number from ${min} to ${max}`),
+    );
+}
+
+export const portOption = intOption(0, 65_535);
+
+export const urlOption = z
+  .string()
+  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), {
+    message: 'expected an http:// or https:// URL',
+  })
+  .transform((text) => text.replace(/\/+$/, ''));
+
+/** Comma-separated URLs, at least one. */
+export const urlListOption = z
+  .string()
+  .transform((text) =>
+    text
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== ''),
+  )
+  .pipe(z.array(urlOption).min(1, 'expected at least one URL'));
+
+export const booleanOption = z
+  .enum(['true', 'false', '1', '0'], { error: 'expected true or false' })
+  .transform((text) => text === 'true' || text === '1');
+
+/** A wrong setting: the message names each variable, what was wrong and an example. */
+export class ConfigError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ConfigError';
+  }
+}
+
+function metaOf(schema: z.ZodType): Partial<OptionMeta> {
+  return (z.globalRegistry.get(schema) ?? {}) as Partial<OptionMeta>;
+}
+
+/**
+ * Parses `env` against the option groups merged into one object schema. An empty variable counts as absent.
+ * @throws ConfigError listing every wrong or missing variable.
+ */
+export function loadConfig<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  env: NodeJS.ProcessEnv = process.env,
+): Readonly<z.infer<z.ZodObject<Shape>>> {
+  const given: Record<string, string> = {};
+  for (const name of Object.keys(schema.shape)) {
+    const value = env[name];
+    if (value !== undefined && value !== '') given[name] = value;
+  }
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return Object.freeze(parsed.data);
+  const lines = parsed.error.issues.map((issue) => {
+    const name = String(issue.path[0] ?? '?');
+    const meta = metaOf((schema.shape as unknown as Record<string, z.ZodType>)[name] ?? z.never());
+    const value = given[name];
+    const seen =
+      value === undefined ? 'is not set' : meta.secret === true ? 'is set' : `is ${JSON.stringify(value)}`;
+    const example = meta.example === undefined ? '' : ` For example: ${name}=${meta.example}`;
+    return `  ${name} ${seen}: ${issue.message}.${example}`;
+  });
+  throw new ConfigError(`Configuration is not valid:\n${lines.join('\n')}`);
+}
+
+/** Reads `.env` of the working folder into the environment when it exists; set variables win. */
+export function loadEnvFile(path = '.env'): void {
+  if (existsSync(path)) process.loadEnvFile(path);
+}
+
+/** One group of `.env.example`: a comment per option, then `NAME=default-or-example`, commented out. */
+export function renderEnvExample(title: string, schema: z.ZodObject<z.ZodRawShape>): string {
+  const lines = [`# --- ${title}`];
+  for (const [name, option] of Object.entries(schema.shape)) {
+    const meta = metaOf(option as z.ZodType);
+    lines.push(`# ${meta.description ?? ''}`, `#${name}=${meta.example ?? ''}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+export const logOptions = z.object({
+  LOG_LEVEL: option(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']).default('info'), {
+    description: 'Least level that is logged: trace, debug, info, warn, error, fatal.',
+    example: 'info',
+  }),
+});
+
+export const chainOptions = z.object({
+  RPC_URLS: option(urlListOption, {
+    description: 'RPC endpoints of chain 4663, comma-separated, best first.',
+    example: 'http://127.0.0.1:8545',
+  }),
+  RPC_TIMEOUT_MS: option(intOption(100, 120_000).default(10_000), {
+    description: 'Deadline of one RPC request, in milliseconds.',
+    example: '10000',
+  }),
+  DEPLOYMENT_FILE: option(z.string().min(1).default('.data/deployment.json'), {
+    description: 'The deployment file (addresses, start block, tickers).',
+    example: '.data/deployment.json',
+  }),
+});
+
+export const storeOptions = z.object({
+  DATABASE_URL: option(
+    z.string().regex(/^(file:|postgres(ql)?:\/\/)/, 'expected file:… or postgres://…').optional(),
+    {
+      description: 'Where this process keeps its rows; absent: a SQLite file in .data.',
+      example: 'file:.data/api.sqlite',
+      secret: true,
+    },
+  ),
+});

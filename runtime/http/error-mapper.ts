@@ -1,0 +1,48 @@
+/** Every fault that reaches the edge, as the one error shape. Unknown faults say nothing about their inside. */
+import { BaseError, HttpRequestError, TimeoutError, WebSocketRequestError } from 'viem';
+import { ZodError } from 'zod';
+import { ApiError } from '../errors.ts';
+import { firstProblem } from '../schema.ts';
+
+type BodyParserError = Error & { type: string; status: number };
+
+function isBodyParserError(error: unknown): error is BodyParserError {
+  return error instanceof Error && 'type' in error && 'status' in error && typeof error.type === 'string';
+}
+
+/** True when the chain could not be asked: no connection, time-out, or an HTTP fault of the endpoint. */
+export function isUpstreamFault(error: unknown): boolean {
+  if (!(error instanceof BaseError)) return false;
+  return (
+    error.walk(
+      (cause) =>
+        cause instanceof HttpRequestError ||
+        cause instanceof TimeoutError ||
+        cause instanceof WebSocketRequestError,
+    ) !== null
+  );
+}
+
+/** Maps anything thrown to an ApiError of the one table. */
+export function mapError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof ZodError) return new ApiError('BAD_REQUEST', firstProblem(error));
+  if (error instanceof URIError) return new ApiError('BAD_REQUEST', 'the path is not valid');
+  if (isBodyParserError(error)) {
+    switch (error.type) {
+      case 'entity.too.large':
+        return new ApiError('BAD_REQUEST', 'the body is too large', { status: 413 });
+      case 'entity.parse.failed':
+        return new ApiError('BAD_REQUEST', 'the body is not valid JSON');
+      case 'encoding.unsupported':
+      case 'charset.unsupported':
+        return new ApiError('BAD_REQUEST', 'the encoding of the body is not supported', { status: 415 });
+      default:
+        return new ApiError('BAD_REQUEST', 'the body could not be read');
+    }
+  }
+  if (isUpstreamFault(error)) {
+    return new ApiError('UPSTREAM', 'the chain cannot be reached now: retry', { cause: error });
+  }
+  return new ApiError('SERVER', 'unexpected fault: retry', { cause: error });
+}

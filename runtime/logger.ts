@@ -1,0 +1,51 @@
+/** The one logger: pino JSON lines; a child per module; errors under `err`; bigints as decimal strings. */
+import { type Logger, pino, stdSerializers } from 'pino';
+
+/** 32 bytes of hex may be somebody's private key: never written where a request put it. */
+export function redactSecrets(text: string): string {
+  return text.replace(/(?:0x)?[0-9a-fA-F]{64,}/g, '[32 bytes]');
+}
+
+/** RPC URLs may carry an API key: only scheme and host are logged. */
+export function redactUrl(text: string): string {
+  if (!URL.canParse(text)) return '[url]';
+  const url = new URL(text);
+  return `${url.protocol}//${url.host}`;
+}
+
+function plain(value: unknown, depth = 0): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  if (typeof value !== 'object' || value === null || value instanceof Error) return value;
+  if (depth > 6) return '[deep]';
+  if (Array.isArray(value)) return value.slice(0, 100).map((item) => plain(item, depth + 1));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item, depth + 1)]));
+}
+
+/** viem errors repeat the whole request with its calldata: keep the short message and the name. */
+function serializeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const short = 'shortMessage' in error ? String(error.shortMessage) : null;
+  const full = stdSerializers.err(error);
+  return {
+    type: full.type,
+    message: redactSecrets((short ?? error.message).slice(0, 500)),
+    stack: short === null ? redactSecrets((error.stack ?? '').slice(0, 2_000)) : undefined,
+    code: 'code' in error ? error.code : undefined,
+  };
+}
+
+export function createLogger(processName: string, level: string): Logger {
+  return pino({
+    name: processName,
+    level,
+    base: { process: processName },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    serializers: { err: serializeError },
+    formatters: {
+      level: (label) => ({ level: label }),
+      log: (object) => plain(object) as Record<string, unknown>,
+    },
+  });
+}
+
+export type { Logger } from 'pino';

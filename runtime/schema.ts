@@ -1,0 +1,54 @@
+/** Schemas of the values that cross every edge: addresses, hex, unsigned integers. One place, same messages. */
+import { type Address, getAddress, type Hex } from 'viem';
+import { z } from 'zod';
+
+export const PASTED_KEY_WARNING =
+  'this is 32 bytes, not an address: if it is a private key, treat it as leaked and move the funds now; this service never needs a private key';
+
+/** True for 32 bytes of hex where an address (20 bytes) belongs. */
+export function looksLikePrivateKey(text: string): boolean {
+  return /^(0x)?[0-9a-fA-F]{64}$/.test(text.trim());
+}
+
+/** 0x and 40 hex characters in any case, to a checksummed address. The value is never echoed. */
+export const addressSchema = z
+  .string({ error: 'expected an address: 0x and 40 hex characters' })
+  .superRefine((text, context) => {
+    if (looksLikePrivateKey(text)) {
+      context.addIssue({ code: 'custom', message: PASTED_KEY_WARNING });
+    } else if (!/^0x[0-9a-fA-F]{40}$/.test(text)) {
+      context.addIssue({ code: 'custom', message: 'expected an address: 0x and 40 hex characters' });
+    }
+  })
+  .transform((text): Address => (/^0x[0-9a-fA-F]{40}$/.test(text) ? getAddress(text.toLowerCase()) : '0x'))
+  .meta({ type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' });
+
+/** Decimal digits, at most 78 of them and within uint256, to a bigint. */
+export const uintStringSchema = z
+  .string({ error: 'expected a whole number as a decimal string' })
+  .regex(/^(0|[1-9][0-9]{0,77})$/, 'expected a whole number as a decimal string without leading zeros')
+  .refine((text) => !/^\d{1,78}$/.test(text) || BigInt(text) < 1n << 256n, 'expected a number below 2^256')
+  .meta({ type: 'string', pattern: '^[0-9]+$' });
+
+/** 0x-prefixed whole bytes, any length up to `maxBytes`. */
+export function bytesSchema(maxBytes: number) {
+  return z
+    .string({ error: 'expected 0x-prefixed bytes' })
+    .regex(/^0x(?:[0-9a-fA-F]{2})*$/, 'expected 0x-prefixed whole bytes')
+    .refine((text) => text.length <= 2 + maxBytes * 2, `expected at most ${maxBytes} bytes`)
+    .transform((text) => text.toLowerCase() as Hex);
+}
+
+/** 32 bytes of hex: an order id or a digest. */
+export const hash32Schema = z
+  .string({ error: 'expected 0x and 64 hex characters' })
+  .regex(/^0x[0-9a-fA-F]{64}$/, 'expected 0x and 64 hex characters')
+  .transform((text) => text.toLowerCase() as Hex);
+
+/** The first problem of a failed parse as one sentence, naming the field and never its value. */
+export function firstProblem(error: z.ZodError): string {
+  const issue = error.issues[0];
+  if (issue === undefined) return 'invalid input';
+  const path = issue.path.map(String).join('.');
+  return path === '' ? issue.message : `${path}: ${issue.message}`;
+}
