@@ -56,7 +56,11 @@ library FillPricing {
     }
 
     /// Least shares of a buy of `gross` USDG: gross / (nav x (1 + tolerance)), rounded up.
-    function buyFloor(uint256 gross, uint256 nav, uint256 toleranceBps) internal pure returns (uint256 minShares) {
+    function buyFloor(uint256 gross, uint256 nav, uint256 toleranceBps)
+        internal
+        pure
+        returns (uint256 minShares)
+    {
         return Math.mulDiv(
             gross, NAV_PER_USDG * Constants.BPS, nav * (Constants.BPS + toleranceBps), Math.Rounding.Ceil
         );

@@ -185,7 +185,11 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuard {
     function _triggerHolds(bytes32 id, uint256 referenceNav) internal view virtual returns (bool);
 
     /// Least result of a fill at this reference, the spot price and the tolerance now (rule 10).
-    function _floorOf(bytes32 id, Order storage order, uint256 referenceNav) internal view virtual returns (uint256);
+    function _floorOf(bytes32 id, Order storage order, uint256 referenceNav)
+        internal
+        view
+        virtual
+        returns (uint256);
 
     /// Runs the fill through the zapper, pays the owner, and leaves exactly `executorFee` for the caller to pay.
     function _execute(bytes32 id, Order storage order, uint256 floor, SwapCall[] calldata swaps)
@@ -199,10 +203,14 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuard {
     // ---------------------------------------------------------------- shared steps
 
     /// Opens an order of the sender (rule 9) and pulls exactly `amount`. The id exists before the token moves.
-    function _open(address vault, IERC20 token, uint256 amount, uint16 slippageBps, uint16 capBps, uint48 deadline)
-        internal
-        returns (bytes32 id, Order storage order)
-    {
+    function _open(
+        address vault,
+        IERC20 token,
+        uint256 amount,
+        uint16 slippageBps,
+        uint16 capBps,
+        uint48 deadline
+    ) internal returns (bytes32 id, Order storage order) {
         if (!registry.ordersEnabled(vault)) revert OrdersDisabled(vault);
         if (deadline < block.timestamp + Constants.MIN_ORDER_LIFETIME) revert BadTerms("deadline too soon");
         if (deadline > block.timestamp + Constants.MAX_ORDER_LIFETIME + Constants.ORDER_LIFETIME_SLACK) {
