@@ -9,7 +9,10 @@ import { CHAIN_ID } from './constants.ts';
 
 const address = z
   .string()
-  .refine((text) => isAddress(text, { strict: false }), 'expected an address: 0x and 40 hex characters')
+  .refine(
+    (text) => isAddress(text, { strict: false }),
+    'expected an address: 0x and 40 hex characters',
+  )
   .transform((text): Address => getAddress(text));
 
 export const deploymentSchema = z.object({

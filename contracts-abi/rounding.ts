@@ -6,7 +6,8 @@ import { BPS } from './constants.ts';
 
 /** floor(a * b / d). Throws RangeError when d is zero or a result would be negative. */
 export function mulDivDown(a: bigint, b: bigint, d: bigint): bigint {
-  if (d <= 0n || a < 0n || b < 0n) throw new RangeError('mulDivDown: negative input or zero divisor');
+  if (d <= 0n || a < 0n || b < 0n)
+    throw new RangeError('mulDivDown: negative input or zero divisor');
   return (a * b) / d;
 }
 

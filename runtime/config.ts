@@ -102,7 +102,11 @@ export function loadConfig<Shape extends z.ZodRawShape>(
     const meta = metaOf((schema.shape as unknown as Record<string, z.ZodType>)[name] ?? z.never());
     const value = given[name];
     const seen =
-      value === undefined ? 'is not set' : meta.secret === true ? 'is set' : `is ${JSON.stringify(value)}`;
+      value === undefined
+        ? 'is not set'
+        : meta.secret === true
+          ? 'is set'
+          : `is ${JSON.stringify(value)}`;
     const example = meta.example === undefined ? '' : ` For example: ${name}=${meta.example}`;
     return `  ${name} ${seen}: ${issue.message}.${example}`;
   });
@@ -148,7 +152,10 @@ export const chainOptions = z.object({
 
 export const storeOptions = z.object({
   DATABASE_URL: option(
-    z.string().regex(/^(file:|postgres(ql)?:\/\/)/, 'expected file:… or postgres://…').optional(),
+    z
+      .string()
+      .regex(/^(file:|postgres(ql)?:\/\/)/, 'expected file:… or postgres://…')
+      .optional(),
     {
       description: 'Where this process keeps its rows; absent: a SQLite file in .data.',
       example: 'file:.data/api.sqlite',

@@ -35,6 +35,12 @@ export async function runProcess(logger: Logger, start: () => Promise<Running>):
     }
   };
 
+  // A supervisor that dies without a word closes the pipe: its children then stop too.
+  if (process.env.STOP_WHEN_STDIN_ENDS === '1') {
+    process.stdin.resume();
+    process.stdin.once('end', () => void shutDown('supervisor gone', 0));
+    process.stdin.once('error', () => void shutDown('supervisor gone', 0));
+  }
   process.on('SIGINT', () => void shutDown('SIGINT', 0));
   process.on('SIGTERM', () => void shutDown('SIGTERM', 0));
   process.on('uncaughtException', (err) => {

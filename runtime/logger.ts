@@ -18,7 +18,9 @@ function plain(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Error) return value;
   if (depth > 6) return '[deep]';
   if (Array.isArray(value)) return value.slice(0, 100).map((item) => plain(item, depth + 1));
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item, depth + 1)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, plain(item, depth + 1)]),
+  );
 }
 
 /** viem errors repeat the whole request with its calldata: keep the short message and the name. */

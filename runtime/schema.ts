@@ -17,17 +17,28 @@ export const addressSchema = z
     if (looksLikePrivateKey(text)) {
       context.addIssue({ code: 'custom', message: PASTED_KEY_WARNING });
     } else if (!/^0x[0-9a-fA-F]{40}$/.test(text)) {
-      context.addIssue({ code: 'custom', message: 'expected an address: 0x and 40 hex characters' });
+      context.addIssue({
+        code: 'custom',
+        message: 'expected an address: 0x and 40 hex characters',
+      });
     }
   })
-  .transform((text): Address => (/^0x[0-9a-fA-F]{40}$/.test(text) ? getAddress(text.toLowerCase()) : '0x'))
+  .transform(
+    (text): Address => (/^0x[0-9a-fA-F]{40}$/.test(text) ? getAddress(text.toLowerCase()) : '0x'),
+  )
   .meta({ type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' });
 
 /** Decimal digits, at most 78 of them and within uint256, to a bigint. */
 export const uintStringSchema = z
   .string({ error: 'expected a whole number as a decimal string' })
-  .regex(/^(0|[1-9][0-9]{0,77})$/, 'expected a whole number as a decimal string without leading zeros')
-  .refine((text) => !/^\d{1,78}$/.test(text) || BigInt(text) < 1n << 256n, 'expected a number below 2^256')
+  .regex(
+    /^(0|[1-9][0-9]{0,77})$/,
+    'expected a whole number as a decimal string without leading zeros',
+  )
+  .refine(
+    (text) => !/^\d{1,78}$/.test(text) || BigInt(text) < 1n << 256n,
+    'expected a number below 2^256',
+  )
   .meta({ type: 'string', pattern: '^[0-9]+$' });
 
 /** 0x-prefixed whole bytes, any length up to `maxBytes`. */

@@ -7,7 +7,9 @@ import { firstProblem } from '../schema.ts';
 type BodyParserError = Error & { type: string; status: number };
 
 function isBodyParserError(error: unknown): error is BodyParserError {
-  return error instanceof Error && 'type' in error && 'status' in error && typeof error.type === 'string';
+  return (
+    error instanceof Error && 'type' in error && 'status' in error && typeof error.type === 'string'
+  );
 }
 
 /** True when the chain could not be asked: no connection, time-out, or an HTTP fault of the endpoint. */
@@ -36,7 +38,9 @@ export function mapError(error: unknown): ApiError {
         return new ApiError('BAD_REQUEST', 'the body is not valid JSON');
       case 'encoding.unsupported':
       case 'charset.unsupported':
-        return new ApiError('BAD_REQUEST', 'the encoding of the body is not supported', { status: 415 });
+        return new ApiError('BAD_REQUEST', 'the encoding of the body is not supported', {
+          status: 415,
+        });
       default:
         return new ApiError('BAD_REQUEST', 'the body could not be read');
     }

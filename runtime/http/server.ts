@@ -57,7 +57,8 @@ export const httpOptions = z.object({
     example: '0',
   }),
   HTTP_REQUESTS_PER_MINUTE: option(intOption(0, 1_000_000).default(1_200), {
-    description: 'Requests a client address (IPv6: a /64) may make in a minute; 0 turns the limit off.',
+    description:
+      'Requests a client address (IPv6: a /64) may make in a minute; 0 turns the limit off.',
     example: '1200',
   }),
 });
@@ -106,7 +107,9 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     response.once('close', () => {
       // The route's pattern, never the path: labels stay bounded and no user's address becomes one.
       const route = typeof request.route?.path === 'string' ? request.route.path : 'none';
-      const method = ['GET', 'POST', 'HEAD', 'OPTIONS'].includes(request.method) ? request.method : 'other';
+      const method = ['GET', 'POST', 'HEAD', 'OPTIONS'].includes(request.method)
+        ? request.method
+        : 'other';
       stop({ route, method, status: String(response.statusCode) });
     });
     next();
@@ -119,7 +122,10 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   });
   app.get('/ready', (_request, response) => {
     const report = readinessReport(options.readiness);
-    response.status(report.ready ? 200 : 503).set('Cache-Control', 'no-store').json(report);
+    response
+      .status(report.ready ? 200 : 503)
+      .set('Cache-Control', 'no-store')
+      .json(report);
   });
   app.get('/metrics', async (_request, response) => {
     response.type(metrics.registry.contentType).send(await metrics.registry.metrics());
@@ -184,18 +190,21 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
       app.use(() => {
         throw new ApiError('NOT_FOUND', 'no such path: see /openapi.json for what there is');
       });
-      app.use((error: unknown, _request: unknown, response: Response, next: (e: unknown) => void) => {
-        if (response.headersSent) {
-          next(error);
-          return;
-        }
-        const mapped = mapError(error);
-        if (mapped.code === 'SERVER') response.err = mapped.cause instanceof Error ? mapped.cause : mapped;
-        response
-          .status(mapped.status)
-          .set({ 'Cache-Control': 'no-store', ...mapped.headers })
-          .json(options.errorBody?.(mapped) ?? mapped.body());
-      });
+      app.use(
+        (error: unknown, _request: unknown, response: Response, next: (e: unknown) => void) => {
+          if (response.headersSent) {
+            next(error);
+            return;
+          }
+          const mapped = mapError(error);
+          if (mapped.code === 'SERVER')
+            response.err = mapped.cause instanceof Error ? mapped.cause : mapped;
+          response
+            .status(mapped.status)
+            .set({ 'Cache-Control': 'no-store', ...mapped.headers })
+            .json(options.errorBody?.(mapped) ?? mapped.body());
+        },
+      );
     },
   };
 }

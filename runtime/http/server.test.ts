@@ -1,0 +1,133 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { ApiError } from '../errors.ts';
+import { createLogger } from '../logger.ts';
+import { createMetrics } from '../metrics.ts';
+import type { ReadinessResult } from '../readiness.ts';
+import { createHttpApp, type HttpAppOptions, type Listening, listen } from './server.ts';
+
+let listening: Listening | null = null;
+let readiness: ReadinessResult = { ok: true };
+
+afterEach(async () => {
+  await listening?.close(100);
+  listening = null;
+  readiness = { ok: true };
+});
+
+async function serve(overrides: Partial<HttpAppOptions> = {}): Promise<string> {
+  const metrics = createMetrics('test');
+  const http = createHttpApp({
+    logger: createLogger('test', 'fatal'),
+    metrics,
+    readiness: [{ name: 'chain', check: () => readiness }],
+    bodyLimitBytes: 1_024,
+    trustProxy: 0,
+    requestsPerMinute: 0,
+    ...overrides,
+  });
+  http.route('get', '/thing/:id', (request, response) => {
+    response.json({ id: request.params.id });
+  });
+  http.route('post', '/thing/:id', (request, response) => {
+    response.json({ got: request.body });
+  });
+  http.route('get', '/refused', () => {
+    throw new ApiError('SESSION_LIMIT', 'over the limit', { details: { next: 'ask_owner' } });
+  });
+  http.route('get', '/broken', async () => {
+    throw new Error('the password is hunter2');
+  });
+  http.finish();
+  listening = await listen(http.app, '127.0.0.1', 0);
+  return listening.url;
+}
+
+const post = (url: string, body: string, type = 'application/json') =>
+  fetch(url, { method: 'POST', body, headers: { 'content-type': type } });
+
+describe('the HTTP server', () => {
+  it('answers health, readiness with its reason, and metrics', async () => {
+    const url = await serve();
+    expect(await (await fetch(`${url}/health`)).json()).toEqual({ ok: true });
+    expect((await fetch(`${url}/ready`)).status).toBe(200);
+    readiness = { ok: false, reason: 'head is 40 s old' };
+    const ready = await fetch(`${url}/ready`);
+    expect(ready.status).toBe(503);
+    expect(await ready.json()).toEqual({
+      ready: false,
+      checks: [{ name: 'chain', ok: false, reason: 'head is 40 s old' }],
+    });
+    await fetch(`${url}/thing/0x${'ab'.repeat(32)}`);
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(metrics).toContain('basket_test_http_request_duration_seconds_count{route="/thing/:id"');
+    expect(metrics).not.toContain('abab');
+  });
+
+  it.each([
+    ['an unknown path', '/nothing', {}, 404, 'NOT_FOUND'],
+    ['a wrong method', '/thing/1', { method: 'DELETE' }, 405, 'METHOD_NOT_ALLOWED'],
+    ['a wrong method on /health', '/health', { method: 'POST' }, 405, 'METHOD_NOT_ALLOWED'],
+    ['a path that is no UTF-8', '/thing/%ff', {}, 400, 'BAD_REQUEST'],
+    ['a refusal of ours', '/refused', {}, 403, 'SESSION_LIMIT'],
+    ['an unexpected fault', '/broken', {}, 500, 'SERVER'],
+  ])('answers %s in the one error shape', async (_name, path, init, status, code) => {
+    const url = await serve();
+    const response = await fetch(url + path, init);
+    expect(response.status).toBe(status);
+    const body = (await response.json()) as Record<string, unknown>;
+    expect(body.code).toBe(code);
+    expect(typeof body.error).toBe('string');
+    expect(body.retryable).toBe(code === 'SERVER');
+    expect(JSON.stringify(body)).not.toContain('hunter2');
+  });
+
+  it('tells which methods a path has', async () => {
+    const response = await fetch(`${await serve()}/thing/1`, { method: 'PUT' });
+    expect(response.headers.get('allow')?.split(', ').toSorted()).toEqual(['GET', 'HEAD', 'POST']);
+  });
+
+  it('refuses malformed JSON, a wrong media type and a body over the limit', async () => {
+    const url = `${await serve()}/thing/1`;
+    const malformed = await post(url, '{"a":');
+    expect([malformed.status, ((await malformed.json()) as { code: string }).code]).toEqual([
+      400,
+      'BAD_REQUEST',
+    ]);
+    expect((await post(url, 'a=1', 'application/x-www-form-urlencoded')).status).toBe(415);
+    expect((await post(url, JSON.stringify({ a: 'x'.repeat(2_000) }))).status).toBe(413);
+    expect(await (await post(url, '{"a":1}')).json()).toEqual({ got: { a: 1 } });
+  });
+
+  it('limits a client and says when to come back', async () => {
+    const url = await serve({ requestsPerMinute: 2 });
+    const statuses = [];
+    for (let i = 0; i < 3; i++) statuses.push((await fetch(`${url}/thing/1`)).status);
+    expect(statuses).toEqual([200, 200, 429]);
+    const limited = await fetch(`${url}/thing/1`);
+    expect(limited.headers.get('retry-after')).toBe('60');
+    expect(await limited.json()).toMatchObject({ code: 'PAUSED', retryable: true });
+    expect((await fetch(`${url}/health`)).status).toBe(200);
+  });
+
+  it('keeps a request id that is plain and replaces one that is not', async () => {
+    const url = `${await serve()}/thing/1`;
+    const given = await fetch(url, { headers: { 'x-request-id': 'abc-1' } });
+    expect(given.headers.get('x-request-id')).toBe('abc-1');
+    const replaced = await fetch(url, { headers: { 'x-request-id': 'a b' } });
+    expect(replaced.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('names the port when it is taken', async () => {
+    const url = await serve();
+    const { app } = createHttpApp({
+      logger: createLogger('test', 'fatal'),
+      metrics: createMetrics('test2'),
+      readiness: [],
+      bodyLimitBytes: 1_024,
+      trustProxy: 0,
+      requestsPerMinute: 0,
+    });
+    const { port } = new URL(url);
+    await expect(listen(app, '127.0.0.1', Number(port))).rejects.toThrow(`port ${port}`);
+  });
+});

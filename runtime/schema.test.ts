@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import {
+  addressSchema,
+  bytesSchema,
+  firstProblem,
+  hash32Schema,
+  uintStringSchema,
+} from './schema.ts';
+
+const problem = (schema: { safeParse: (v: unknown) => unknown }, value: unknown) => {
+  const result = schema.safeParse(value) as {
+    success: boolean;
+    error: Parameters<typeof firstProblem>[0];
+  };
+  return result.success ? null : firstProblem(result.error);
+};
+
+describe('edge schemas', () => {
+  it('takes an address in any case and gives its checksum form', () => {
+    const lower = '0x5fc5360d0400a0fd4f2af552add042d716f1d168';
+    expect(addressSchema.parse(lower)).toBe('0x5fc5360D0400a0Fd4f2af552ADD042D716F1d168');
+    expect(addressSchema.parse(lower.replace('fc', 'FC'))).toBe(addressSchema.parse(lower));
+  });
+
+  it('warns of a pasted private key and never echoes it', () => {
+    const key = `0x${'ab'.repeat(32)}`;
+    for (const text of [key, key.slice(2), ` ${key}`]) {
+      const said = problem(addressSchema, text);
+      expect(said).toMatch(/treat it as leaked/);
+      expect(said).not.toContain('abab');
+    }
+  });
+
+  it.each([null, 1, '', '0x', '0x12', `0x${'g'.repeat(40)}`, `0x${'1'.repeat(41)}`, {}])(
+    'refuses %j as an address',
+    (value) => {
+      expect(problem(addressSchema, value)).toMatch(/expected an address/);
+    },
+  );
+
+  it.each(['01', '-1', '1.0', '1e3', '', ' 1', '0x1', 'max', (1n << 256n).toString(), 5])(
+    'refuses %j as a base-unit amount',
+    (value) => {
+      expect(problem(uintStringSchema, value)).not.toBeNull();
+    },
+  );
+
+  it('takes every base-unit amount of 256 bits', () => {
+    expect(uintStringSchema.parse('0')).toBe('0');
+    expect(uintStringSchema.parse(((1n << 256n) - 1n).toString())).toHaveLength(78);
+  });
+
+  it('bounds bytes and hashes', () => {
+    expect(bytesSchema(2).parse('0xABCD')).toBe('0xabcd');
+    expect(problem(bytesSchema(2), '0xabcdef')).toMatch(/at most 2 bytes/);
+    expect(problem(bytesSchema(2), '0xabc')).not.toBeNull();
+    expect(problem(hash32Schema, '0x12')).not.toBeNull();
+  });
+});

@@ -1,0 +1,40 @@
+import { defineConfig } from 'vitest/config';
+
+const shared = {
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+} as const;
+
+export default defineConfig({
+  test: {
+    maxWorkers: 2,
+    projects: [
+      {
+        test: {
+          ...shared,
+          name: 'unit',
+          include: ['{api,keeper,relayer,runtime,contracts-abi}/**/*.test.ts'],
+          exclude: ['**/node_modules/**'],
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'chain',
+          include: ['fork-tests/**/*.test.ts'],
+          exclude: ['**/node_modules/**', 'fork-tests/system/**'],
+          globalSetup: ['fork-tests/harness/global-setup.ts'],
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'system',
+          include: ['fork-tests/system/**/*.test.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+        },
+      },
+    ],
+  },
+});
