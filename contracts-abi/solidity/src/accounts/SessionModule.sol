@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.28;
+
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
+import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
+import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
+import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
+import {Constants} from "../Constants.sol";
+import {IBasketRegistry} from "../interfaces/IBasketRegistry.sol";
+import {IBasketVault} from "../interfaces/IBasketVault.sol";
+import {IBasketZapper, SwapCall} from "../interfaces/IBasketZapper.sol";
+import {INavOracle} from "../interfaces/INavOracle.sol";
+import {IProtocolPause} from "../interfaces/IProtocolPause.sol";
+import {ISafe} from "../interfaces/ISafe.sol";
+import {ISessionModule} from "../interfaces/ISessionModule.sol";
+import {SafeCalls} from "./SafeCalls.sol";
+import {SessionGrants} from "./SessionGrants.sol";
+import {TradeBounds} from "./TradeBounds.sol";
+
+/// Executes what a session key signed, inside its grant. What must hold:
+/// - a key can only buy and sell registered baskets through the zapper, for the account, near the reference; it
+///   cannot withdraw, approve, or touch another token. Stolen, it loses the account at most slippage plus fees
+///   within the day's limit;
+/// - a nonce runs once; any failure, lack of gas included, reverts everything and leaves it unused: there is no
+///   try/catch here, and a module call that fails reverts;
+/// - the network fee goes to the sender, last and exactly.
+///
+/// Time (rule 27): an action is good while now <= deadline, a grant while now <= validUntil. A day is a UTC day of
+/// the block's timestamp. A forced transaction may run with a timestamp up to a day old: it can run an action whose
+/// deadline has passed by the wall clock, never one twice, and counts against the day it claims or a later one.
+contract SessionModule is SessionGrants, EIP712, ReentrancyGuard {
+    using SafeCalls for address;
+
+    /// As in wire.md, "Agent session, trade, cover".
+    bytes32 public constant ACTION_TYPEHASH = keccak256(
+        "Action(address account,address key,uint8 kind,address vault,uint256 amount,uint256 limit,uint16 slippageBps,bytes data,uint256 nonce,uint48 deadline,uint256 fee)"
+    );
+    uint8 public constant BUY = 0;
+    uint8 public constant SELL = 1;
+    uint256 private constant SIGNATURE_LENGTH = 65;
+
+    IERC20 public immutable usdg;
+    IBasketRegistry public immutable registry;
+    INavOracle public immutable oracle;
+    IBasketZapper public immutable zapper;
+    IProtocolPause public immutable pause;
+
+    /// `factory_` may be a predicted address: see AccountFactory.
+    constructor(
+        address usdg_,
+        address registry_,
+        address oracle_,
+        address zapper_,
+        address pause_,
+        address factory_
+    ) SessionGrants(factory_) EIP712("basket account", "1") {
+        if (usdg_.code.length == 0) revert BadTerms("usdg");
+        if (registry_.code.length == 0) revert BadTerms("registry");
+        if (oracle_.code.length == 0) revert BadTerms("oracle");
+        if (zapper_.code.length == 0) revert BadTerms("zapper");
+        if (pause_.code.length == 0) revert BadTerms("pause");
+        usdg = IERC20(usdg_);
+        registry = IBasketRegistry(registry_);
+        oracle = INavOracle(oracle_);
+        zapper = IBasketZapper(zapper_);
+        pause = IProtocolPause(pause_);
+    }
+
+    /// @inheritdoc ISessionModule
+    function execute(Action calldata action, bytes calldata signature)
+        external
+        nonReentrant
+        returns (uint256 usd)
+    {
+        bytes32 digest = _checkSignature(action, signature);
+        Grant memory given = _checkGrant(action);
+        _spendNonce(action.account, action.key, given.epoch, action.nonce);
+        uint256 turnover;
+        (usd, turnover) = _trade(action);
+        _addUsage(action.account, action.key, turnover, action.fee, given.dailyLimit);
+        emit Executed(
+            action.account,
+            action.key,
+            digest,
+            action.nonce,
+            action.kind,
+            action.vault,
+            action.amount,
+            usd,
+            action.fee,
+            msg.sender
+        );
+        _payFee(action.account, action.fee);
+    }
+
+    /// @inheritdoc ISessionModule
+    function hashAction(Action calldata action) public view returns (bytes32 digest) {
+        // Two halves, one hash: every member is static once `data` is hashed.
+        bytes memory head = abi.encode(
+            ACTION_TYPEHASH,
+            action.account,
+            action.key,
+            action.kind,
+            action.vault,
+            action.amount,
+            action.limit
+        );
+        bytes memory tail =
+            abi.encode(action.slippageBps, keccak256(action.data), action.nonce, action.deadline, action.fee);
+        return _hashTypedDataV4(keccak256(bytes.concat(head, tail)));
+    }
+
+    function _checkSignature(Action calldata action, bytes calldata signature)
+        private
+        view
+        returns (bytes32 digest)
+    {
+        digest = hashAction(action);
+        if (signature.length != SIGNATURE_LENGTH) revert BadSignature();
+        // Low s and v of 27 or 28 only; anything else recovers nothing.
+        (address signer, ECDSA.RecoverError failure,) = ECDSA.tryRecover(digest, signature);
+        if (failure != ECDSA.RecoverError.NoError || signer != action.key) revert BadSignature();
+    }
+
+    /// Everything that can be refused before the market is read.
+    function _checkGrant(Action calldata action) private view returns (Grant memory given) {
+        if (action.kind > SELL) revert UnknownKind(action.kind);
+        if (pause.paused() || accountPaused(action.account)) revert Paused();
+        given = grantOf(action.account, action.key);
+        if (!given.active) revert GrantInactive();
+        if (block.timestamp > given.validUntil) revert GrantExpired(given.validUntil);
+        if (!ISafe(action.account).isOwner(given.owner)) revert OwnerChanged();
+        if (block.timestamp > action.deadline) revert DeadlinePast(action.deadline);
+        if (
+            action.deadline > block.timestamp + Constants.MAX_ACTION_LIFETIME
+                || action.deadline > given.validUntil
+        ) revert DeadlineTooFar(action.deadline);
+        if (!registry.isVault(action.vault)) revert UnknownVault(action.vault);
+        if (action.slippageBps > given.maxSlippageBps) {
+            revert SlippageAboveGrant(action.slippageBps, given.maxSlippageBps);
+        }
+        if (action.fee > Constants.MAX_NETWORK_FEE) revert FeeTooHigh(action.fee, Constants.MAX_NETWORK_FEE);
+    }
+
+    /// Runs the trade between two looks at the account. `usd` is what it spent or received, `turnover` what counts
+    /// against the day (rule 19).
+    function _trade(Action calldata action) private returns (uint256 usd, uint256 turnover) {
+        uint256 nav = oracle.referenceNav(action.vault);
+        uint256 spot = oracle.spotNav(action.vault);
+        if (!TradeBounds.spotIsNear(spot, nav)) revert SpotTooFar(spot, nav);
+        _checkMinimum(action, nav);
+
+        uint256 value = TradeBounds.value(action.amount, nav, Math.Rounding.Ceil);
+        (address[] memory tokens, uint256[] memory before) =
+            _constituentBalances(action.vault, action.account);
+        if (action.kind == BUY) {
+            usd = _buy(action, TradeBounds.mostSpent(action.amount, nav, action.slippageBps));
+            turnover = Math.max(usd, value);
+        } else {
+            uint256 gross;
+            (usd, gross) = _sell(action, TradeBounds.leastReceived(action.amount, nav, action.slippageBps));
+            uint256 spotValue = TradeBounds.value(action.amount, spot, Math.Rounding.Ceil);
+            turnover = Math.max(gross, Math.max(value, spotValue));
+        }
+        for (uint256 i; i < tokens.length; ++i) {
+            // USDG has its own exact check; a basket may hold it.
+            if (tokens[i] == address(usdg)) continue;
+            if (IERC20(tokens[i]).balanceOf(action.account) < before[i]) revert UnexpectedDelta(tokens[i]);
+        }
+    }
+
+    /// At least $5 at the reference, or the whole position.
+    function _checkMinimum(Action calldata action, uint256 nav) private view {
+        uint256 value = TradeBounds.value(action.amount, nav, Math.Rounding.Floor);
+        if (value >= Constants.MIN_TRADE) return;
+        bool wholePosition = action.kind == SELL && action.amount != 0
+            && action.amount == IERC20(action.vault).balanceOf(action.account);
+        if (!wholePosition) revert BelowMinimum(value, Constants.MIN_TRADE);
+    }
+
+    function _buy(Action calldata action, uint256 bound) private returns (uint256 spent) {
+        address account = action.account;
+        uint256 most = Math.min(action.limit, bound);
+        uint256 usdgBefore = usdg.balanceOf(account);
+        uint256 sharesBefore = IERC20(action.vault).balanceOf(account);
+
+        account.approve(address(usdg), address(zapper), most);
+        bytes memory result = account.call(address(zapper), _buyCall(action, most), 2);
+        account.clearAllowance(address(usdg), address(zapper));
+
+        (uint256 gross, uint256 fee) = abi.decode(result, (uint256, uint256));
+        spent = gross + fee;
+        if (IERC20(action.vault).balanceOf(account) != sharesBefore + action.amount) {
+            revert UnexpectedDelta(action.vault);
+        }
+        if (usdg.balanceOf(account) + spent != usdgBefore) revert UnexpectedDelta(address(usdg));
+        if (spent > most) revert WorseThanReference(spent, most);
+    }
+
+    function _sell(Action calldata action, uint256 bound) private returns (uint256 net, uint256 gross) {
+        address account = action.account;
+        uint256 least = Math.max(action.limit, bound);
+        uint256 usdgBefore = usdg.balanceOf(account);
+        uint256 sharesBefore = IERC20(action.vault).balanceOf(account);
+
+        account.approve(action.vault, address(zapper), action.amount);
+        bytes memory result = account.call(address(zapper), _sellCall(action, least), 3);
+        account.clearAllowance(action.vault, address(zapper));
+
+        (net, gross,) = abi.decode(result, (uint256, uint256, uint256));
+        if (IERC20(action.vault).balanceOf(account) + action.amount != sharesBefore) {
+            revert UnexpectedDelta(action.vault);
+        }
+        if (usdg.balanceOf(account) != usdgBefore + net) revert UnexpectedDelta(address(usdg));
+        if (net < least) revert WorseThanReference(net, least);
+    }
+
+    function _buyCall(Action calldata action, uint256 most) private pure returns (bytes memory) {
+        SwapCall[] memory swaps = abi.decode(action.data, (SwapCall[]));
+        return abi.encodeCall(
+            IBasketZapper.buyExact,
+            (action.vault, action.amount, most, swaps, action.account, action.account, action.deadline)
+        );
+    }
+
+    function _sellCall(Action calldata action, uint256 least) private pure returns (bytes memory) {
+        SwapCall[] memory swaps = abi.decode(action.data, (SwapCall[]));
+        return abi.encodeCall(
+            IBasketZapper.sell,
+            (action.vault, action.amount, least, swaps, action.account, action.account, action.deadline)
+        );
+    }
+
+    function _constituentBalances(address vault, address account)
+        private
+        view
+        returns (address[] memory tokens, uint256[] memory balances)
+    {
+        IBasketVault.Constituent[] memory constituents = IBasketVault(vault).constituents();
+        tokens = new address[](constituents.length);
+        balances = new uint256[](constituents.length);
+        for (uint256 i; i < constituents.length; ++i) {
+            tokens[i] = constituents[i].token;
+            balances[i] = IERC20(tokens[i]).balanceOf(account);
+        }
+    }
+
+    /// Last and exact: the account pays `fee` and the sender has it, or nothing of the action happened.
+    function _payFee(address account, uint256 fee) private {
+        if (fee == 0) return;
+        uint256 accountBefore = usdg.balanceOf(account);
+        uint256 senderBefore = usdg.balanceOf(msg.sender);
+        account.callTrue(address(usdg), abi.encodeCall(IERC20.transfer, (msg.sender, fee)));
+        if (
+            usdg.balanceOf(account) + fee != accountBefore || usdg.balanceOf(msg.sender) != senderBefore + fee
+        ) {
+            revert UnexpectedDelta(address(usdg));
+        }
+    }
+}
