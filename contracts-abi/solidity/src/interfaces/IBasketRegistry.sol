@@ -26,6 +26,9 @@ interface IBasketRegistry {
     error TimelockRunning(uint48 appendableAt);
     error NotProposed();
     error AlreadySealed();
+    error NotSealed();
+    error InvalidBasket(string what);
+    error ZeroTreasury();
 
     function basketOf(string calldata ticker) external view returns (Basket memory);
     function basketOfVault(address vault) external view returns (Basket memory);
@@ -34,6 +37,8 @@ interface IBasketRegistry {
     function isVault(address vault) external view returns (bool);
     function ordersEnabled(address vault) external view returns (bool);
     function treasury() external view returns (address);
+    /// A proposal still waiting, and when it may be appended; zero when there is none.
+    function proposalOf(string calldata ticker) external view returns (Basket memory, uint48 appendableAt);
 
     /// Owner. Before `seal` appends at once (genesis); afterwards only `propose`, seven days, `append`.
     function appendGenesis(Basket calldata basket) external;

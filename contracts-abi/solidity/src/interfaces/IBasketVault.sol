@@ -26,6 +26,9 @@ interface IBasketVault is IERC20 {
     error NothingOwed();
     error InvalidConstituents();
     error TokenTookFee(address token);
+    error SeedTooSmall(uint256 seedShares);
+    error PriceOffStated(address token, uint256 price, uint256 statedPrice);
+    error InvalidReceiver(address to);
 
     /// Mints exactly `shares` to `to`, pulling each constituent (rounded up) from the sender.
     function mint(uint256 shares, address to) external returns (uint256[] memory amounts);
@@ -42,6 +45,8 @@ interface IBasketVault is IERC20 {
 
     function constituents() external view returns (Constituent[] memory);
     function constituentCount() external view returns (uint256);
+    /// Decimals of the constituents as they were at genesis, so that a NAV never depends on a token that has died.
+    function tokenDecimals() external view returns (uint8[] memory);
     /// Token base units per 1e18 shares now, in the order of `constituents`, rounded down.
     function unitsPerShare() external view returns (uint256[] memory);
     /// What `mint(shares)` would pull now (rounded up) and `redeem(shares)` would send (rounded down).
@@ -51,4 +56,5 @@ interface IBasketVault is IERC20 {
     function feeIndex() external view returns (uint256);
     function managementFeeBps() external view returns (uint16);
     function genesisAt() external view returns (uint48);
+    function registry() external view returns (address);
 }

@@ -16,10 +16,20 @@ struct SwapCall {
 /// `gross` is the USDG that the swaps spent or yielded; `fee` is 0.20% of gross, rounded up.
 interface IBasketZapper {
     event Bought(
-        address indexed payer, address indexed to, address indexed vault, uint256 shares, uint256 gross, uint256 fee
+        address indexed payer,
+        address indexed to,
+        address indexed vault,
+        uint256 shares,
+        uint256 gross,
+        uint256 fee
     );
     event Sold(
-        address indexed payer, address indexed to, address indexed vault, uint256 shares, uint256 gross, uint256 fee
+        address indexed payer,
+        address indexed to,
+        address indexed vault,
+        uint256 shares,
+        uint256 gross,
+        uint256 fee
     );
 
     error Expired(uint256 deadline);
@@ -29,6 +39,7 @@ interface IBasketZapper {
     error TooMuchUsdg(uint256 needed, uint256 maxUsdg);
     error TooLittleUsdg(uint256 net, uint256 minUsdg);
     error PartialRedeem(address token);
+    error BadReceiver(address to);
     error Paused();
 
     /// Spends at most `amountIn` USDG; mints as many shares as the swaps' output backs, at least `minShares`.

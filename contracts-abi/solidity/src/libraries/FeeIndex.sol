@@ -24,7 +24,7 @@ library FeeIndex {
     }
 
     /// The index `elapsed` seconds after genesis: factor^elapsed by squaring.
-    function at(uint256 factor, uint256 elapsed) internal pure returns (uint256 index) {
+    function indexAt(uint256 factor, uint256 elapsed) internal pure returns (uint256 index) {
         index = Constants.RAY;
         for (; elapsed != 0; elapsed >>= 1) {
             if (elapsed & 1 != 0) index = _times(index, factor);

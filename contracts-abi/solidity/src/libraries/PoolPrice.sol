@@ -42,9 +42,12 @@ library PoolPrice {
         if (root == 0) return 0;
         if (root <= type(uint128).max) {
             uint256 ratioX192 = root * root;
-            return baseIsToken0 ? Math.mulDiv(ratioX192, amount, 1 << 192) : Math.mulDiv(1 << 192, amount, ratioX192);
+            return baseIsToken0
+                ? Math.mulDiv(ratioX192, amount, 1 << 192)
+                : Math.mulDiv(1 << 192, amount, ratioX192);
         }
         uint256 ratioX128 = Math.mulDiv(root, root, 1 << 64);
-        return baseIsToken0 ? Math.mulDiv(ratioX128, amount, 1 << 128) : Math.mulDiv(1 << 128, amount, ratioX128);
+        return
+            baseIsToken0 ? Math.mulDiv(ratioX128, amount, 1 << 128) : Math.mulDiv(1 << 128, amount, ratioX128);
     }
 }

@@ -30,8 +30,8 @@ library ReferenceWindow {
             unchecked {
                 spent = perLiquidity[i + 1] - perLiquidity[i]; // the pool's accumulator wraps by design
             }
-            // Harmonic mean liquidity = seconds x 2^128 / spent; compared without the division.
-            if (Constants.REFERENCE_SUB_WINDOW << 128 < uint256(spent) * minLiquidity) {
+            // Harmonic mean liquidity: seconds x 2^128 over what the accumulator gained.
+            if (spent != 0 && (Constants.REFERENCE_SUB_WINDOW << 128) / spent < minLiquidity) {
                 return (INavOracle.Invalid.Thin, 0);
             }
             int24 mean = _mean(ticks[i], ticks[i + 1], Constants.REFERENCE_SUB_WINDOW);
@@ -44,12 +44,18 @@ library ReferenceWindow {
 
     /// Only "OLD" means a young pool. Any other failure, lack of gas included, reverts as it came: a caller must not
     /// be able to make a sound reference look invalid by starving this call.
-    function _observe(address pool) private view returns (bool old, int56[] memory ticks, uint160[] memory perLiquidity) {
+    function _observe(address pool)
+        private
+        view
+        returns (bool old, int56[] memory ticks, uint160[] memory perLiquidity)
+    {
         uint32[] memory ago = new uint32[](4);
         for (uint256 i; i < 3; ++i) {
             ago[i] = uint32(Constants.REFERENCE_WINDOW - i * Constants.REFERENCE_SUB_WINDOW);
         }
-        try IUniswapV3Pool(pool).observe(ago) returns (int56[] memory ticks_, uint160[] memory perLiquidity_) {
+        try IUniswapV3Pool(pool).observe(ago) returns (
+            int56[] memory ticks_, uint160[] memory perLiquidity_
+        ) {
             return (false, ticks_, perLiquidity_);
         } catch (bytes memory reason) {
             if (keccak256(reason) == OLD) return (true, ticks, perLiquidity);

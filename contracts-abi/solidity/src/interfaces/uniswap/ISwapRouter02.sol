@@ -38,9 +38,15 @@ interface ISwapRouter02 {
         uint256 amountInMaximum;
     }
 
-    function exactInputSingle(ExactInputSingleParams calldata params) external payable returns (uint256 amountOut);
+    function exactInputSingle(ExactInputSingleParams calldata params)
+        external
+        payable
+        returns (uint256 amountOut);
     function exactInput(ExactInputParams calldata params) external payable returns (uint256 amountOut);
-    function exactOutputSingle(ExactOutputSingleParams calldata params) external payable returns (uint256 amountIn);
+    function exactOutputSingle(ExactOutputSingleParams calldata params)
+        external
+        payable
+        returns (uint256 amountIn);
     function exactOutput(ExactOutputParams calldata params) external payable returns (uint256 amountIn);
     function factory() external view returns (address);
     function WETH9() external view returns (address);

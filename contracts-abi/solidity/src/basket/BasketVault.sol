@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.28;
+
+import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {ERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/ERC20Permit.sol";
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
+import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
+import {Constants} from "../Constants.sol";
+import {IBasketRegistry} from "../interfaces/IBasketRegistry.sol";
+import {IBasketVault} from "../interfaces/IBasketVault.sol";
+import {FeeIndex} from "../libraries/FeeIndex.sol";
+import {GuardedTransfer} from "../libraries/GuardedTransfer.sol";
+import {GenesisCheck} from "./GenesisCheck.sol";
+import {VaultConfig} from "./VaultConfig.sol";
+
+/// One basket's index token. For every constituent, always:
+///   balance >= genesisUnits x feeIndex x totalSupply / (RAY x SHARE) + what is owed.
+/// Amounts in round up and amounts out round down; a fee mints no more shares than the index has freed. Nobody, no
+/// owner and no admin, can move a constituent other than by redeeming shares.
+contract BasketVault is IBasketVault, ERC20, ERC20Permit, ReentrancyGuard {
+    using SafeERC20 for IERC20;
+
+    uint256 private constant UNITS_SCALE = Constants.RAY * Constants.SHARE;
+
+    address public immutable registry;
+    uint48 public immutable genesisAt;
+    uint16 public immutable managementFeeBps;
+    uint256 private immutable _feeFactor;
+
+    uint256 private _accruedIndex = Constants.RAY; // the index that the supply already reflects
+    Constituent[] private _constituents;
+    uint8[] private _decimals;
+    mapping(address creditor => mapping(address token => uint256)) public owed;
+
+    /// Pulls the constituents of `seedShares` from the deployer, who approves this address beforehand; locks one share
+    /// at DEAD (rule 7) and mints the rest to `seedTo`. Reverts InvalidConstituents or PriceOffStated where the
+    /// configuration does not hold against the factory and the pools (rule 3).
+    constructor(VaultConfig memory config) ERC20(config.name, config.symbol) ERC20Permit(config.name) {
+        _decimals = GenesisCheck.check(config);
+        for (uint256 i; i < config.constituents.length; ++i) {
+            _constituents.push(config.constituents[i]);
+        }
+        registry = config.registry;
+        genesisAt = uint48(block.timestamp);
+        managementFeeBps = config.managementFeeBps;
+        _feeFactor = FeeIndex.factorPerSecond(config.managementFeeBps);
+
+        if (config.seedShares < Constants.SHARE) revert SeedTooSmall(config.seedShares);
+        uint256[] memory amounts = new uint256[](config.constituents.length);
+        for (uint256 i; i < amounts.length; ++i) {
+            amounts[i] = _amount(
+                config.constituents[i].genesisUnits, config.seedShares, Constants.RAY, Math.Rounding.Ceil
+            );
+            _pull(config.constituents[i].token, amounts[i]);
+        }
+        _mint(Constants.DEAD, Constants.SHARE);
+        if (config.seedShares > Constants.SHARE) _mint(config.seedTo, config.seedShares - Constants.SHARE);
+        emit Minted(msg.sender, config.seedTo, config.seedShares, amounts);
+    }
+
+    /// Mints exactly `shares` (1e18 units) to `to`; pulls `previewMint(shares)` from the sender.
+    function mint(uint256 shares, address to) external nonReentrant returns (uint256[] memory amounts) {
+        if (shares == 0) revert ZeroShares();
+        _accrue();
+        amounts = previewMint(shares);
+        for (uint256 i; i < amounts.length; ++i) {
+            _pull(_constituents[i].token, amounts[i]);
+        }
+        _mint(to, shares);
+        emit Minted(msg.sender, to, shares, amounts);
+    }
+
+    /// Burns `shares` of the sender and sends the constituents to `to`, free of charge and whatever any single token
+    /// does (rule 8): what a token refuses to move is credited in `owed` and reads zero in `amounts`.
+    function redeem(uint256 shares, address to) external nonReentrant returns (uint256[] memory amounts) {
+        if (shares == 0) revert ZeroShares();
+        _refuseReceiver(to);
+        _accrue();
+        amounts = previewRedeem(shares);
+        _burn(msg.sender, shares);
+        for (uint256 i; i < amounts.length; ++i) {
+            uint256 amount = amounts[i];
+            address token = _constituents[i].token;
+            if (amount == 0 || GuardedTransfer.tryTransfer(token, to, amount)) continue;
+            amounts[i] = 0;
+            owed[msg.sender][token] += amount;
+            emit TransferOwed(msg.sender, token, amount);
+        }
+        emit Redeemed(msg.sender, to, shares, amounts);
+    }
+
+    /// Pays the sender's credit in `token` to any address of the sender's choice; reverts while the token refuses.
+    function claimOwed(address token, address to) external nonReentrant returns (uint256 amount) {
+        _refuseReceiver(to);
+        amount = owed[msg.sender][token];
+        if (amount == 0) revert NothingOwed();
+        owed[msg.sender][token] = 0;
+        IERC20(token).safeTransfer(to, amount);
+        emit OwedClaimed(msg.sender, token, to, amount);
+    }
+
+    function accrueFee() external nonReentrant returns (uint256 feeShares) {
+        return _accrue();
+    }
+
+    function constituents() external view returns (Constituent[] memory) {
+        return _constituents;
+    }
+
+    function constituentCount() external view returns (uint256) {
+        return _constituents.length;
+    }
+
+    function tokenDecimals() external view returns (uint8[] memory) {
+        return _decimals;
+    }
+
+    function unitsPerShare() external view returns (uint256[] memory) {
+        return _amounts(Constants.SHARE, Math.Rounding.Floor);
+    }
+
+    function previewMint(uint256 shares) public view returns (uint256[] memory amounts) {
+        return _amounts(shares, Math.Rounding.Ceil);
+    }
+
+    function previewRedeem(uint256 shares) public view returns (uint256[] memory amounts) {
+        return _amounts(shares, Math.Rounding.Floor);
+    }
+
+    /// RAY at genesis, times (1 - fee) every 365 days; to the nearest 1e-27.
+    function feeIndex() public view returns (uint256) {
+        return FeeIndex.indexAt(_feeFactor, block.timestamp - genesisAt);
+    }
+
+    /// Supply x index stays what it was, so that every other holder's claim is exactly what the index says. Rounded
+    /// down; where that leaves nothing, the index stays unaccrued too, so no poke can wear the fee away.
+    function _accrue() private returns (uint256 feeShares) {
+        uint256 index = feeIndex();
+        uint256 supply = totalSupply();
+        feeShares = Math.mulDiv(supply, _accruedIndex, index) - supply;
+        if (feeShares == 0) return 0;
+        _accruedIndex = index;
+        address recipient = IBasketRegistry(registry).treasury();
+        _mint(recipient, feeShares);
+        emit FeeAccrued(recipient, feeShares, index);
+    }
+
+    function _amounts(uint256 shares, Math.Rounding rounding)
+        private
+        view
+        returns (uint256[] memory amounts)
+    {
+        uint256 index = feeIndex();
+        amounts = new uint256[](_constituents.length);
+        for (uint256 i; i < amounts.length; ++i) {
+            amounts[i] = _amount(_constituents[i].genesisUnits, shares, index, rounding);
+        }
+    }
+
+    /// One rounding for the whole product; GenesisCheck bounds `units`, so that no realistic `shares` overflows.
+    function _amount(uint256 units, uint256 shares, uint256 index, Math.Rounding rounding)
+        private
+        pure
+        returns (uint256)
+    {
+        return Math.mulDiv(units * shares, index, UNITS_SCALE, rounding);
+    }
+
+    function _pull(address token, uint256 amount) private {
+        uint256 before = IERC20(token).balanceOf(address(this));
+        IERC20(token).safeTransferFrom(msg.sender, address(this), amount);
+        if (IERC20(token).balanceOf(address(this)) < before + amount) revert TokenTookFee(token);
+    }
+
+    function _refuseReceiver(address to) private view {
+        if (to == address(0) || to == address(this)) revert InvalidReceiver(to);
+    }
+}
