@@ -1,0 +1,72 @@
+/**
+ * PostgreSQL for kysely through pg. One schema and one set of queries with SQLite, so columns are of the kinds both
+ * read back alike: text for hashes and chain amounts, 8-byte integers (times, block numbers) as JavaScript numbers.
+ */
+import { type Dialect, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import { StoreError } from './errors.ts';
+
+const INT8 = 20;
+/** Any constant will do, as long as every process of this product uses the same one. */
+const LOCK_NAMESPACE = 46_630;
+
+function typeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
+  if (oid === INT8) return Number;
+  return pg.types.getTypeParser(oid, format as 'text') as (value: string) => unknown;
+}
+
+const types = { getTypeParser: typeParser } as unknown as pg.CustomTypesConfig;
+
+export function openPostgres(url: string): Dialect {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 10,
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: 15_000,
+    types,
+  });
+  // A broken idle connection is replaced by the pool; without a listener the event would end the process.
+  pool.on('error', () => undefined);
+  return new PostgresDialect({ pool });
+}
+
+/**
+ * A session advisory lock on a connection of its own: the server drops it when this process dies.
+ * @param onLost called once when the connection, and with it the lock, is gone.
+ */
+export async function lockPostgres(
+  url: string,
+  name: string,
+  onLost: (reason: string) => void,
+): Promise<{ release(): Promise<void> }> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+  });
+  let released = false;
+  client.on('error', (error) => {
+    if (!released) onLost(error.message);
+  });
+  client.on('end', () => {
+    if (!released) onLost('the connection that held the lock ended');
+  });
+  await client.connect();
+  const answer = await client.query<{ held: boolean }>(
+    'select pg_try_advisory_lock($1, hashtext($2)) as held',
+    [LOCK_NAMESPACE, name],
+  );
+  if (answer.rows[0]?.held !== true) {
+    released = true;
+    await client.end();
+    throw new StoreError(
+      `another process holds "${name}" in this PostgreSQL database; only one may send from its wallets`,
+    );
+  }
+  return {
+    release: async () => {
+      released = true;
+      await client.end();
+    },
+  };
+}

@@ -1,0 +1,117 @@
+/**
+ * The store of one process: SQLite in a data folder (`file:` URL) or PostgreSQL (`postgres://`), one schema and one
+ * set of queries. Each process brings its own tables as named migrations, which run at boot.
+ */
+import { Kysely, type Migration, Migrator } from 'kysely';
+import { StoreError } from './errors.ts';
+import { lockPostgres, openPostgres } from './postgres.ts';
+import { lockSqlite, openSqlite, type SqliteFile, sqlitePath } from './sqlite.ts';
+
+/** Named migrations; names sort within their group ("sender-001-journal") and never change once released. */
+export type Migrations = { readonly [name: string]: Migration };
+
+export type StoreOptions = {
+  /** `file:.data/relayer.sqlite`, `file::memory:` or `postgres://…`. */
+  url: string;
+  migrations: Migrations;
+  /**
+   * Name of what only one process at a time may do with these rows ("relayer-sender"). On SQLite it locks the data
+   * file as a whole, on PostgreSQL the name. Absent: shared.
+   */
+  exclusive?: string;
+  /** PostgreSQL only: the lock's connection broke. The caller must stop sending; default: throws asynchronously. */
+  onLockLost?: (reason: string) => void;
+};
+
+export type Store<DB> = {
+  readonly db: Kysely<DB>;
+  readonly dialect: 'sqlite' | 'postgres';
+  /** Ends the connections and gives the lock back. Safe to call twice. */
+  close(): Promise<void>;
+};
+
+/**
+ * Opens the store, takes the lock when one is asked for, and brings the schema up to date.
+ * @throws StoreError naming what to do: another holder, an unusable URL, a failed migration.
+ */
+export async function openStore<DB>(options: StoreOptions): Promise<Store<DB>> {
+  const { url } = options;
+  if (url.startsWith('file:')) return await openFile<DB>(sqlitePath(url), options);
+  if (/^postgres(ql)?:\/\//.test(url)) return await openServer<DB>(options);
+  throw new StoreError('the database URL must start with file: or postgres://');
+}
+
+async function openFile<DB>(file: SqliteFile, options: StoreOptions): Promise<Store<DB>> {
+  // The lock first: two processes must not even migrate at once.
+  const lock = options.exclusive === undefined ? null : lockSqlite(file);
+  try {
+    const db = new Kysely<DB>({ dialect: openSqlite(file) });
+    return await ready(db, 'sqlite', options.migrations, async () => lock?.release());
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+async function openServer<DB>(options: StoreOptions): Promise<Store<DB>> {
+  const lost =
+    options.onLockLost ??
+    ((reason: string) => {
+      throw new StoreError(`lost the exclusive lock: ${reason}`);
+    });
+  const lock =
+    options.exclusive === undefined
+      ? null
+      : await lockPostgres(options.url, options.exclusive, lost);
+  try {
+    const db = new Kysely<DB>({ dialect: openPostgres(options.url) });
+    return await ready(db, 'postgres', options.migrations, async () => lock?.release());
+  } catch (error) {
+    await lock?.release();
+    throw error;
+  }
+}
+
+async function ready<DB>(
+  db: Kysely<DB>,
+  dialect: Store<DB>['dialect'],
+  migrations: Migrations,
+  release: () => Promise<void>,
+): Promise<Store<DB>> {
+  try {
+    await migrate(db, migrations);
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+  let closed = false;
+  return {
+    db,
+    dialect,
+    close: async () => {
+      if (closed) return;
+      closed = true;
+      await db.destroy();
+      await release();
+    },
+  };
+}
+
+async function migrate<DB>(db: Kysely<DB>, migrations: Migrations): Promise<void> {
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: async () => ({ ...migrations }) },
+    // Groups of several modules share the table, and a module may gain a migration after another did.
+    allowUnorderedMigrations: true,
+  });
+  const { error, results } = await migrator.migrateToLatest();
+  if (error === undefined) return;
+  const failed = results?.find((result) => result.status === 'Error');
+  const reason = error instanceof Error ? error.message : String(error);
+  throw new StoreError(
+    failed === undefined
+      ? `the database does not match this version: ${reason}`
+      : `migration ${failed.migrationName} failed: ${reason}`,
+    { cause: error },
+  );
+}
