@@ -61,8 +61,8 @@ contract ExitEscrow is IExitEscrow, OrderEscrow {
 
     function _triggerHolds(bytes32 id, uint256 referenceNav) internal view override returns (bool) {
         Levels storage levels = _levels[id];
-        // A zero stop holds at no reference, since a valid reference is above zero; a zero take-profit is none.
-        return referenceNav <= levels.stopNav || (levels.tpNav != 0 && referenceNav >= levels.tpNav);
+        return (levels.stopNav != 0 && referenceNav <= levels.stopNav)
+            || (levels.tpNav != 0 && referenceNav >= levels.tpNav);
     }
 
     function _floorOf(bytes32 id, Order storage order, uint256 referenceNav)

@@ -76,11 +76,8 @@ contract LimitEscrow is ILimitEscrow, OrderEscrow {
         if (done.shares < floor) revert BelowFloor(id, done.shares, floor);
         done.executorFee = FillPricing.executorFee(done.gross);
         done.net = order.amount - done.gross - done.protocolFee - done.executorFee;
-        // Whatever part of the budget the zapper did not need it has sent to the owner already; the allowance says
-        // how much it took, without asking a balance that anyone can change.
-        uint256 untaken = usdg.allowance(address(this), address(zapper));
-        if (untaken != 0) usdg.forceApprove(address(zapper), 0);
-        usdg.safeTransfer(owner, order.amount - budget + untaken - done.executorFee);
+        // The zapper returns what the swaps left of the budget; the rest never left this ledger.
+        usdg.safeTransfer(owner, order.amount - budget - done.executorFee);
     }
 
     function _escrowed(Order storage) internal view override returns (IERC20) {
