@@ -1,0 +1,26 @@
+/** Ports of the main job: checked before anything is started, so that a taken one costs nothing. */
+import { createServer } from 'node:net';
+
+export type PortUse = { variable: string; port: number; what: string };
+
+/** True when something listens there already. */
+export async function isTaken(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(true));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(false)));
+  });
+}
+
+/** One line per taken port that says what to do; empty when all are free. */
+export async function takenPorts(uses: readonly PortUse[]): Promise<string[]> {
+  const lines: string[] = [];
+  for (const { variable, port, what } of uses) {
+    if (await isTaken(port)) {
+      lines.push(
+        `Port ${port} (${what}) is taken. Stop what uses it, or choose another: ${variable}=${port + 10_000} npm start`,
+      );
+    }
+  }
+  return lines;
+}

@@ -1,0 +1,50 @@
+import { encodeFunctionData, erc20Abi } from 'viem';
+import { USD } from '../../contracts-abi/constants.ts';
+import { accountFactoryAbi } from '../../contracts-abi/generated/index.ts';
+import { devAccount, type Role } from '../chain/seed/accounts.ts';
+import type { DevWallet } from './open.ts';
+import { sendCall } from './send.ts';
+
+const ACCOUNT_FUNDS = 1_000n * USD;
+
+/**
+ * The owner's part: opens the account, grants the key and puts $1,000 into it.
+ * Grant: `dollarsADay`, slippage 1%, seven days, no cover.
+ */
+export async function grant(wallet: DevWallet, owner: Role, key: Role, dollarsADay: number) {
+  const { client, deployment } = wallet;
+  const ownerAddress = devAccount(owner).account.address;
+  const account = await client.readContract({
+    address: deployment.accountFactory,
+    abi: accountFactoryAbi,
+    functionName: 'accountOf',
+    args: [ownerAddress],
+  });
+  const { timestamp } = await client.getBlock();
+  const opened = await sendCall(
+    wallet,
+    owner,
+    deployment.accountFactory,
+    encodeFunctionData({
+      abi: accountFactoryAbi,
+      functionName: 'openAndGrant',
+      args: [
+        {
+          key: devAccount(key).account.address,
+          validUntil: Number(timestamp) + 7 * 86_400,
+          maxSlippageBps: 100,
+          coverEnabled: false,
+          dailyLimit: BigInt(Math.floor(dollarsADay)) * USD,
+          coverDailyLimit: 0n,
+        },
+      ],
+    }),
+  );
+  const funded = await sendCall(
+    wallet,
+    owner,
+    deployment.usdg,
+    encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [account, ACCOUNT_FUNDS] }),
+  );
+  return { owner: ownerAddress, account, key: devAccount(key).account.address, opened, funded };
+}

@@ -1,0 +1,48 @@
+import { createWalletClient, http, type PublicClient, type WalletClient } from 'viem';
+import { type Deployment, readDeployment } from '../../contracts-abi/deployment.ts';
+import { createChainClient, defineBasketChain } from '../../runtime/chain/client.ts';
+import { devAccount, ROLES, type Role } from '../chain/seed/accounts.ts';
+
+export type DevWallet = {
+  rpcUrl: string;
+  client: PublicClient;
+  deployment: Deployment;
+  clientOf: (role: Role) => WalletClient;
+};
+
+export function isRole(text: string): text is Role {
+  return (ROLES as readonly string[]).includes(text);
+}
+
+/** Connects to the local chain of `npm start` (RPC_URLS and DEPLOYMENT_FILE override). */
+export async function openWallet(): Promise<DevWallet> {
+  const port = process.env.LOCAL_CHAIN_PORT ?? '8545';
+  const rpcUrl = process.env.RPC_URLS ?? `http://127.0.0.1:${port}`;
+  const deployment = readDeployment(
+    process.env.DEPLOYMENT_FILE ?? `.data/start-${port}/deployment.json`,
+  );
+  const client = createChainClient({
+    urls: [rpcUrl],
+    timeoutMs: 20_000,
+    multicall3: deployment.multicall3,
+  });
+  let version: string;
+  try {
+    version = (await client.request({ method: 'web3_clientVersion' } as never)) as string;
+  } catch {
+    throw new Error(`no chain answers at ${rpcUrl}: is npm start running?`);
+  }
+  if (!version.startsWith('anvil'))
+    throw new Error(`${rpcUrl} is not a local chain: dev keys are not used there`);
+  return {
+    rpcUrl,
+    client,
+    deployment,
+    clientOf: (role) =>
+      createWalletClient({
+        account: devAccount(role).account,
+        chain: defineBasketChain([rpcUrl], deployment.multicall3),
+        transport: http(rpcUrl),
+      }),
+  };
+}
