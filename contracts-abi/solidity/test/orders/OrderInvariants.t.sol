@@ -16,6 +16,7 @@ contract OrderInvariantsTest is Test {
 
     function setUp() public {
         handler = new OrderHandler();
+        handler.found();
         address shares;
         address cash;
         (exits, limits, shares, cash, zapper) = handler.world();
