@@ -13,7 +13,7 @@ import {VaultConfig} from "./VaultConfig.sol";
 /// quote what the deployer stated. Runs inside the vault's constructor only.
 library GenesisCheck {
     uint256 internal constant MAX_CONSTITUENTS = 32;
-    uint8 internal constant MAX_DECIMALS = 24;
+    uint8 internal constant MAX_DECIMALS = 18; // so that no price of a v3 pool can overflow
 
     /// Decimals per constituent; reverts InvalidConstituents, or PriceOffStated beyond 3%.
     function check(VaultConfig memory config) internal view returns (uint8[] memory decimals) {
