@@ -104,7 +104,9 @@ export interface Sender {
   recent(limit: number): Promise<StoredIntent[]>;
   status(): SenderStatus;
   /** Called after each durable change of state; for metrics, policies and tests. Returns the unsubscribe. */
-  onChange(listener: (change: { key: string; kind: string; state: IntentState }) => void): () => void;
+  onChange(
+    listener: (change: { key: string; kind: string; state: IntentState }) => void,
+  ): () => void;
   /** Accepts nothing new; waits up to `drainMs` for what is in flight; the journal carries the rest. */
   stop(drainMs: number): Promise<void>;
 }

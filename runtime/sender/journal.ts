@@ -1,0 +1,215 @@
+/**
+ * The journal: every intent and every signed byte string, on disk before it matters. What is not final is kept in
+ * memory too; changes to one intent run one after another, and a row changes only from the version that was read.
+ */
+import type { Kysely } from 'kysely';
+import type { Address, Hex } from 'viem';
+import { applyEvent, type Entry, type EntryEvent, isFinal } from './entry.ts';
+import { attemptRowOf, entryOf, rowOf, type SenderTables } from './tables.ts';
+import type { Intent } from './types.ts';
+
+/** Somebody else wrote the row: two senders on one journal. Fatal, and nothing may be sent after it. */
+export class JournalConflict extends Error {
+  constructor(key: string) {
+    super(`intent ${key} was changed by another process: two senders share one journal`);
+    this.name = 'JournalConflict';
+  }
+}
+
+export type JournalListener = (entry: Entry) => void;
+
+const KEYS_PER_QUERY = 200;
+
+export class Journal {
+  readonly #db: Kysely<SenderTables>;
+  readonly #clock: () => number;
+  readonly #active = new Map<string, Entry>();
+  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #listeners = new Set<JournalListener>();
+  #seq = 0;
+
+  constructor(db: Kysely<SenderTables>, clock: () => number) {
+    this.#db = db;
+    this.#clock = clock;
+  }
+
+  /** Reads back everything that is not final, and where the sequence stands. */
+  async open(): Promise<readonly Entry[]> {
+    const last = await this.#db
+      .selectFrom('sender_intent')
+      .select(({ fn }) => fn.max('seq').as('seq'))
+      .executeTakeFirst();
+    this.#seq = Number(last?.seq ?? 0);
+    const rows = await this.#db
+      .selectFrom('sender_intent')
+      .selectAll()
+      .where('confirmed', '=', 0)
+      .where('phase', 'not in', ['refused', 'superseded'])
+      .orderBy('seq')
+      .execute();
+    const attempts = await this.#attemptsOf(rows.map(({ key }) => key));
+    for (const row of rows) this.#active.set(row.key, entryOf(row, attempts.get(row.key) ?? []));
+    return [...this.#active.values()];
+  }
+
+  /** Not final, oldest first. */
+  active(): Iterable<Entry> {
+    return this.#active.values();
+  }
+
+  get activeCount(): number {
+    return this.#active.size;
+  }
+
+  peek(key: string): Entry | null {
+    return this.#active.get(key) ?? null;
+  }
+
+  /** Writes a new intent, or returns the entry that already has this key. */
+  async insert(intent: Intent): Promise<{ created: boolean; entry: Entry }> {
+    return await this.#inTurn(intent.key, async () => {
+      const known = await this.load(intent.key);
+      if (known) return { created: false, entry: known };
+      const now = this.#clock();
+      this.#seq += 1;
+      const entry: Entry = {
+        key: intent.key,
+        seq: this.#seq,
+        version: 1,
+        intent,
+        phase: 'queued',
+        wallet: null,
+        nonce: null,
+        receipt: null,
+        confirmed: false,
+        refusal: null,
+        createdAt: now,
+        updatedAt: now,
+        attempts: [],
+      };
+      await this.#db.insertInto('sender_intent').values(rowOf(entry)).execute();
+      this.#active.set(entry.key, entry);
+      return { created: true, entry };
+    });
+  }
+
+  /**
+   * Moves an entry, durably. Null when the event does not apply any more. `when` is asked with the entry as it is at
+   * the moment of the move.
+   */
+  async apply(
+    key: string,
+    event: EntryEvent,
+    when: (entry: Entry) => boolean = () => true,
+  ): Promise<Entry | null> {
+    return await this.#inTurn(key, async () => {
+      const entry = this.#active.get(key) ?? (await this.load(key));
+      if (!entry || !when(entry)) return null;
+      const next = applyEvent(entry, event, this.#clock());
+      if (next === null) return null;
+      await this.#write(entry, next, event);
+      if (isFinal(next)) this.#active.delete(key);
+      else this.#active.set(key, next);
+      for (const listener of this.#listeners) listener(next);
+      return next;
+    });
+  }
+
+  async load(key: string): Promise<Entry | null> {
+    const active = this.#active.get(key);
+    if (active) return active;
+    const row = await this.#db
+      .selectFrom('sender_intent')
+      .selectAll()
+      .where('key', '=', key)
+      .executeTakeFirst();
+    if (!row) return null;
+    const attempts = await this.#attemptsOf([key]);
+    return entryOf(row, attempts.get(key) ?? []);
+  }
+
+  async recent(limit: number): Promise<Entry[]> {
+    const rows = await this.#db
+      .selectFrom('sender_intent')
+      .selectAll()
+      .orderBy('seq', 'desc')
+      .limit(limit)
+      .execute();
+    const attempts = await this.#attemptsOf(rows.map(({ key }) => key));
+    return rows.map((row) => entryOf(row, attempts.get(row.key) ?? []));
+  }
+
+  /** Which intent a transaction of ours belongs to. */
+  async keyOfHash(hash: Hex): Promise<string | null> {
+    const row = await this.#db
+      .selectFrom('sender_attempt')
+      .select('intent_key')
+      .where('hash', '=', hash)
+      .executeTakeFirst();
+    return row?.intent_key ?? null;
+  }
+
+  /** The highest nonce of a wallet that the journal calls confirmed, or null. */
+  async highestConfirmedNonce(wallet: Address): Promise<number | null> {
+    const row = await this.#db
+      .selectFrom('sender_intent')
+      .select(({ fn }) => fn.max('nonce').as('nonce'))
+      .where('wallet', '=', wallet)
+      .where('confirmed', '=', 1)
+      .executeTakeFirst();
+    return row?.nonce === null || row?.nonce === undefined ? null : Number(row.nonce);
+  }
+
+  onChange(listener: JournalListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async #write(entry: Entry, next: Entry, event: EntryEvent): Promise<void> {
+    const { key, seq: _seq, created_at: _created, ...columns } = rowOf(next);
+    await this.#db.transaction().execute(async (trx) => {
+      if (event.type === 'persisted') {
+        await trx.insertInto('sender_attempt').values(attemptRowOf(key, event.attempt)).execute();
+      }
+      const result = await trx
+        .updateTable('sender_intent')
+        .set(columns)
+        .where('key', '=', key)
+        .where('version', '=', entry.version)
+        .executeTakeFirst();
+      if (result.numUpdatedRows !== 1n) throw new JournalConflict(key);
+    });
+  }
+
+  async #attemptsOf(
+    keys: readonly string[],
+  ): Promise<Map<string, SenderTables['sender_attempt'][]>> {
+    const byKey = new Map<string, SenderTables['sender_attempt'][]>();
+    for (let at = 0; at < keys.length; at += KEYS_PER_QUERY) {
+      const rows = await this.#db
+        .selectFrom('sender_attempt')
+        .selectAll()
+        .where('intent_key', 'in', keys.slice(at, at + KEYS_PER_QUERY))
+        .orderBy('created_at')
+        .execute();
+      for (const row of rows) {
+        const list = byKey.get(row.intent_key);
+        if (list) list.push(row);
+        else byKey.set(row.intent_key, [row]);
+      }
+    }
+    return byKey;
+  }
+
+  /** One change to one intent at a time, in the order of asking. */
+  async #inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(key) ?? Promise.resolve();
+    const mine = before.then(work, work);
+    this.#turns.set(key, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.#turns.get(key) === mine) this.#turns.delete(key);
+    }
+  }
+}

@@ -1,0 +1,277 @@
+/**
+ * JSON-RPC as the sender needs it: over several endpoints, with every answer kept as what it proves.
+ *
+ * A library that retries and throws hides the one thing that decides about money: whether a request may have been
+ * processed. Here each answer is one of four: a result, an error of the JSON-RPC layer, a certain non-delivery, or
+ * not known.
+ */
+import { type ClientRequest, Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+
+export type RpcCall = { method: string; params: readonly unknown[] };
+
+export type RpcAnswer =
+  | { tag: 'result'; result: unknown }
+  /** The node answered: it read the request and says no. */
+  | { tag: 'error'; code: number; message: string; data: unknown }
+  /** The request was certainly not processed: refused connection, rate limit, no permission. */
+  | { tag: 'not_delivered'; message: string }
+  /** A time-out, a broken connection, a gateway's fault: it may or may not have been processed. */
+  | { tag: 'unknown'; message: string };
+
+export interface Rpc {
+  /** All calls to one endpoint, in one request where it takes batches; the next endpoint when nothing came back. */
+  batch(calls: readonly RpcCall[]): Promise<readonly RpcAnswer[]>;
+  /** One call to every endpoint in turn until one returns a result; all answers, in order of asking. */
+  untilResult(call: RpcCall): Promise<readonly RpcAnswer[]>;
+  /** The same calls to every endpoint at once; for what must reach whoever listens. */
+  everywhere(calls: readonly RpcCall[]): Promise<void>;
+  close(): void;
+}
+
+export type RpcOptions = {
+  urls: readonly string[];
+  timeoutMs: number;
+  /** Most calls in one request. */
+  batchLimit?: number;
+  clock?: () => number;
+};
+
+const MOST_RESPONSE_BYTES = 32 * 1024 * 1024;
+const LONGEST_PAUSE_MS = 10_000;
+const NOT_CONNECTED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+/** Statuses that a gateway gives before it hands a request on. */
+const NOT_HANDED_ON = new Set([400, 401, 402, 403, 404, 405, 413, 415, 429]);
+
+type Reply =
+  | { tag: 'body'; status: number; retryAfterMs: number | null; text: string }
+  | { tag: 'not_delivered' | 'unknown'; message: string };
+
+class Endpoint {
+  readonly #url: URL;
+  readonly #agent: HttpAgent | HttpsAgent;
+  readonly #timeoutMs: number;
+  readonly #clock: () => number;
+  #failures = 0;
+  #pausedUntil = 0;
+  batches = true;
+
+  constructor(url: string, timeoutMs: number, clock: () => number) {
+    this.#url = new URL(url);
+    const settings = { keepAlive: true, maxSockets: 32, timeout: timeoutMs };
+    this.#agent =
+      this.#url.protocol === 'https:' ? new HttpsAgent(settings) : new HttpAgent(settings);
+    this.#timeoutMs = timeoutMs;
+    this.#clock = clock;
+  }
+
+  get paused(): boolean {
+    return this.#clock() < this.#pausedUntil;
+  }
+
+  async post(body: string): Promise<Reply> {
+    if (this.paused) return { tag: 'not_delivered', message: 'the endpoint is given a pause' };
+    const reply = await this.#exchange(body);
+    if (reply.tag === 'body' && reply.status === 429) {
+      const step = 250 * 2 ** Math.min(this.#failures, 6);
+      this.#pause(Math.max(reply.retryAfterMs ?? 0, step));
+    } else if (reply.tag !== 'body' || reply.status >= 500) {
+      // The first fault may be one broken connection; a pause begins with the second.
+      this.#pause(this.#failures === 0 ? 0 : 125 * 2 ** Math.min(this.#failures, 7));
+    } else {
+      this.#failures = 0;
+    }
+    return reply;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #pause(ms: number): void {
+    this.#failures += 1;
+    this.#pausedUntil = this.#clock() + Math.min(ms, LONGEST_PAUSE_MS);
+  }
+
+  #exchange(body: string): Promise<Reply> {
+    return new Promise((resolve) => {
+      const open = this.#url.protocol === 'https:' ? httpsRequest : httpRequest;
+      const request: ClientRequest = open(
+        this.#url,
+        {
+          method: 'POST',
+          agent: this.#agent,
+          headers: {
+            'content-type': 'application/json',
+            'content-length': Buffer.byteLength(body),
+          },
+        },
+        (response) => {
+          const chunks: Buffer[] = [];
+          let size = 0;
+          response.on('data', (chunk: Buffer) => {
+            size += chunk.length;
+            if (size > MOST_RESPONSE_BYTES) request.destroy(new Error('response too large'));
+            else chunks.push(chunk);
+          });
+          response.on('end', () => {
+            const seconds = Number(response.headers['retry-after']);
+            finish({
+              tag: 'body',
+              status: response.statusCode ?? 0,
+              retryAfterMs: Number.isFinite(seconds) ? seconds * 1_000 : null,
+              text: Buffer.concat(chunks).toString('utf8'),
+            });
+          });
+          response.on('aborted', () => finish({ tag: 'unknown', message: 'response cut off' }));
+        },
+      );
+      const deadline = setTimeout(() => {
+        finish({ tag: 'unknown', message: `no answer in ${this.#timeoutMs} ms` });
+        request.destroy();
+      }, this.#timeoutMs);
+      const finish = (reply: Reply): void => {
+        clearTimeout(deadline);
+        resolve(reply);
+      };
+      request.on('error', (error: NodeJS.ErrnoException) => {
+        const code = error.code ?? '';
+        const tag = NOT_CONNECTED.has(code) ? 'not_delivered' : 'unknown';
+        finish({ tag, message: code === '' ? error.message : code });
+      });
+      request.end(body);
+    });
+  }
+}
+
+/** Opens the port; nothing is sent until the first call. */
+export function createRpc(options: RpcOptions): Rpc {
+  const clock = options.clock ?? Date.now;
+  const endpoints = options.urls.map((url) => new Endpoint(url, options.timeoutMs, clock));
+  if (endpoints.length === 0) throw new Error('at least one RPC URL is needed');
+  const limit = options.batchLimit ?? 50;
+
+  /** Healthy ones first, each group in the order of the configuration. */
+  const inOrder = (): Endpoint[] => [
+    ...endpoints.filter((endpoint) => !endpoint.paused),
+    ...endpoints.filter((endpoint) => endpoint.paused),
+  ];
+
+  const batch = async (calls: readonly RpcCall[]): Promise<readonly RpcAnswer[]> => {
+    let answers: readonly RpcAnswer[] = [];
+    for (const endpoint of inOrder()) {
+      answers = await ask(endpoint, calls, limit);
+      if (answers.some(({ tag }) => tag === 'result' || tag === 'error')) return answers;
+    }
+    return answers;
+  };
+
+  return {
+    batch,
+    untilResult: async (call) => {
+      const answers: RpcAnswer[] = [];
+      for (const endpoint of inOrder()) {
+        const [answer] = await ask(endpoint, [call], limit);
+        if (answer) answers.push(answer);
+        if (answer?.tag === 'result') break;
+      }
+      return answers;
+    },
+    everywhere: async (calls) => {
+      await Promise.all(endpoints.map((endpoint) => ask(endpoint, calls, limit)));
+    },
+    close: () => {
+      for (const endpoint of endpoints) endpoint.close();
+    },
+  };
+}
+
+async function ask(
+  endpoint: Endpoint,
+  calls: readonly RpcCall[],
+  limit: number,
+): Promise<readonly RpcAnswer[]> {
+  if (calls.length === 0) return [];
+  if (calls.length === 1 || !endpoint.batches) {
+    const answers: RpcAnswer[] = [];
+    for (const call of calls) {
+      const [answer] = readReply(await endpoint.post(JSON.stringify(envelope(call, 1))), 1);
+      answers.push(answer ?? missing);
+    }
+    return answers;
+  }
+  const answers: RpcAnswer[] = [];
+  for (let at = 0; at < calls.length; at += limit) {
+    const part = calls.slice(at, at + limit);
+    const body = JSON.stringify(part.map((call, index) => envelope(call, index + 1)));
+    const reply = await endpoint.post(body);
+    if (reply.tag === 'body' && reply.status === 200 && isOneError(reply.text)) {
+      // One error for a whole batch: the endpoint takes none. Every later call goes alone.
+      endpoint.batches = false;
+      return [...answers, ...(await ask(endpoint, calls.slice(at), limit))];
+    }
+    answers.push(...readReply(reply, part.length));
+  }
+  return answers;
+}
+
+const missing: RpcAnswer = { tag: 'unknown', message: 'no answer to this call in the response' };
+
+function envelope(call: RpcCall, id: number): object {
+  return { jsonrpc: '2.0', id, method: call.method, params: call.params };
+}
+
+function isOneError(text: string): boolean {
+  const body = parse(text);
+  return !Array.isArray(body) && readItem(body)?.tag === 'error';
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // expected: an HTML error page of a gateway
+    return null;
+  }
+}
+
+function readReply(reply: Reply, count: number): RpcAnswer[] {
+  if (reply.tag !== 'body') return Array.from({ length: count }, () => reply);
+  const body = parse(reply.text);
+  const items = Array.isArray(body) ? (body as unknown[]) : [body];
+  const byId = new Map<unknown, RpcAnswer>();
+  for (const item of items) {
+    const answer = readItem(item);
+    if (answer) byId.set((item as { id?: unknown }).id, answer);
+  }
+  const fallback: RpcAnswer = NOT_HANDED_ON.has(reply.status)
+    ? { tag: 'not_delivered', message: `HTTP ${reply.status}` }
+    : { tag: 'unknown', message: `HTTP ${reply.status} without an answer` };
+  return Array.from({ length: count }, (_, index) => {
+    // A 429 that also carries a JSON-RPC error is still a 429.
+    if (reply.status === 429) return fallback;
+    return byId.get(index + 1) ?? fallback;
+  });
+}
+
+/** Error codes by which providers rate-limit inside a 200. */
+const RATE_CODES = new Set([429, -32_005, -32_016, -32_097]);
+
+function readItem(item: unknown): RpcAnswer | null {
+  if (typeof item !== 'object' || item === null) return null;
+  const { error } = item as { error?: unknown };
+  if (typeof error === 'object' && error !== null) {
+    const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown };
+    const text = typeof message === 'string' ? message.slice(0, 2_000) : '';
+    const number = typeof code === 'number' ? code : 0;
+    if (RATE_CODES.has(number)) return { tag: 'not_delivered', message: `rate limit: ${number}` };
+    return { tag: 'error', code: number, message: text, data };
+  }
+  return 'result' in item ? { tag: 'result', result: item.result } : null;
+}

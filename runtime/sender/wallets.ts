@@ -1,0 +1,146 @@
+/** The wallets: which one takes the next intent, what each has promised to pay, and why one is not usable. */
+import type { Address } from 'viem';
+import type { LocalAccount } from 'viem/accounts';
+import { NonceBook } from './nonces.ts';
+import type { WalletStatus } from './types.ts';
+
+export class Wallet {
+  readonly address: Address;
+  /** Null for a wallet that only the journal knows: its bytes are sent again, nothing new is signed. */
+  readonly account: LocalAccount | null;
+  readonly book = new NonceBook();
+  /** Wei; null until read. */
+  balance: bigint | null = null;
+  balanceAt = 0;
+  /** When count and balance were last read, unix ms. */
+  syncedAt = 0;
+  /** Intents being simulated for this wallet: they will take a nonce soon. */
+  reserved = 0;
+  /** Most that each held nonce may still cost, in wei. */
+  readonly #costs = new Map<number, bigint>();
+  #turn: Promise<unknown> = Promise.resolve();
+  /** The cost of the intent that last did not fit, until the balance covers it. */
+  #unmet = 0n;
+
+  constructor(address: Address, account: LocalAccount | null) {
+    this.address = address;
+    this.account = account;
+  }
+
+  get committed(): bigint {
+    let sum = 0n;
+    for (const [nonce, cost] of this.#costs) if (this.book.holder(nonce) !== null) sum += cost;
+    return sum;
+  }
+
+  setCost(nonce: number, cost: bigint): void {
+    for (const known of this.#costs.keys()) {
+      if (this.book.holder(known) === null) this.#costs.delete(known);
+    }
+    this.#costs.set(nonce, cost);
+  }
+
+  /** Whether the balance covers `cost` on top of everything in flight; remembers what did not fit. */
+  affords(cost: bigint): boolean {
+    if (this.balance === null) return false;
+    const fits = this.balance >= this.committed + cost;
+    if (!fits && this.committed === 0n) this.#unmet = cost;
+    return fits;
+  }
+
+  /** Why it takes no new work, or null. */
+  problem(): string | null {
+    if (this.account === null) return 'its key is not loaded: the journal has work of it in flight';
+    if (this.balance === null) return 'its balance was not read yet';
+    if (this.balance === 0n) return 'it has no ETH';
+    if (this.balance < this.committed) {
+      return `its balance of ${this.balance} wei is below the ${this.committed} wei that its transactions in flight may cost`;
+    }
+    if (this.#unmet > 0n && this.balance < this.#unmet) {
+      return `its balance of ${this.balance} wei is below the ${this.#unmet} wei that one transaction may cost`;
+    }
+    this.#unmet = 0n;
+    return null;
+  }
+
+  /** Claims and signatures of one wallet happen one after another, so bytes reach the journal in nonce order. */
+  async inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#turn.then(work, work);
+    this.#turn = mine.catch(() => undefined);
+    return await mine;
+  }
+
+  status(): WalletStatus {
+    const reason = this.problem();
+    return {
+      address: this.address,
+      balanceWei: this.balance,
+      inFlight: this.book.inFlight,
+      usable: reason === null,
+      reason,
+    };
+  }
+}
+
+export type Pick =
+  | { tag: 'wallet'; wallet: Wallet }
+  /** All that could are full: ask again when something settles. */
+  | { tag: 'busy' }
+  | { tag: 'unfunded'; message: string }
+  | { tag: 'none' };
+
+export class Wallets {
+  readonly #wallets = new Map<Address, Wallet>();
+  readonly #maxInFlight: number;
+  #turn = 0;
+
+  constructor(accounts: readonly LocalAccount[], maxInFlight: number) {
+    this.#maxInFlight = maxInFlight;
+    for (const account of accounts) {
+      this.#wallets.set(account.address, new Wallet(account.address, account));
+    }
+  }
+
+  all(): readonly Wallet[] {
+    return [...this.#wallets.values()];
+  }
+
+  /** The wallet of an address in the journal, keyless when its key is no longer loaded. */
+  of(address: Address): Wallet {
+    const known = this.#wallets.get(address);
+    if (known) return known;
+    const wallet = new Wallet(address, null);
+    this.#wallets.set(address, wallet);
+    return wallet;
+  }
+
+  /** The least loaded wallet that may take one more, in turn among equals. */
+  pick(): Pick {
+    const withKey = this.all().filter(({ account }) => account !== null);
+    if (withKey.length === 0) return { tag: 'none' };
+    // A balance never read is no reason: it is read before the nonce is claimed.
+    const usable = withKey.filter((wallet) => wallet.balance === null || wallet.problem() === null);
+    if (usable.length === 0) {
+      return { tag: 'unfunded', message: withKey[0]?.problem() ?? 'no wallet has ETH' };
+    }
+    this.#turn += 1;
+    let best: Wallet | null = null;
+    for (let index = 0; index < usable.length; index += 1) {
+      const wallet = usable[(index + this.#turn) % usable.length];
+      if (!wallet || load(wallet) >= this.#maxInFlight) continue;
+      if (best === null || load(wallet) < load(best)) best = wallet;
+    }
+    return best === null ? { tag: 'busy' } : { tag: 'wallet', wallet: best };
+  }
+
+  /** A particular wallet for an intent that is bound to it. */
+  pickBound(address: Address): Pick {
+    const wallet = this.of(address);
+    if (wallet.account === null) return { tag: 'none' };
+    return { tag: 'wallet', wallet };
+  }
+}
+
+function load(wallet: Wallet): number {
+  return wallet.book.inFlight + wallet.reserved;
+}
