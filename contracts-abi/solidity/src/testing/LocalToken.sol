@@ -24,7 +24,10 @@ contract LocalToken is ERC20Permit {
         _;
     }
 
-    constructor(string memory name_, string memory symbol_, uint8 decimals_) ERC20(name_, symbol_) ERC20Permit(name_) {
+    constructor(string memory name_, string memory symbol_, uint8 decimals_)
+        ERC20(name_, symbol_)
+        ERC20Permit(name_)
+    {
         issuer = msg.sender;
         _decimals = decimals_;
     }

@@ -17,9 +17,13 @@ interface IMakerPool {
         external
         returns (uint256, uint256);
     function burn(int24 lower, int24 upper, uint128 liquidity) external returns (uint256, uint256);
-    function swap(address recipient, bool zeroForOne, int256 amount, uint160 sqrtPriceLimitX96, bytes calldata data)
-        external
-        returns (int256, int256);
+    function swap(
+        address recipient,
+        bool zeroForOne,
+        int256 amount,
+        uint160 sqrtPriceLimitX96,
+        bytes calldata data
+    ) external returns (int256, int256);
 }
 
 interface IMakerToken {
@@ -31,6 +35,9 @@ interface IMakerToken {
 contract MarketMaker {
     address public immutable owner;
     IMakerFactory public immutable factory;
+    /// Lasting shift of a token's fair value, x 1e18; zero means none (1e18). The market of the local chain reads it,
+    /// so that a push from any process outlives the market's next move.
+    mapping(address => uint256) public shift;
 
     struct Move {
         address pool;
@@ -93,6 +100,10 @@ contract MarketMaker {
         }
     }
 
+    function setShift(address token, uint256 factor) external onlyOwner {
+        shift[token] = factor;
+    }
+
     function sweep(address token, address to, uint256 amount) external onlyOwner {
         _pay(token, to, amount);
     }
@@ -102,7 +113,11 @@ contract MarketMaker {
     }
 
     function uniswapV3SwapCallback(int256 delta0, int256 delta1, bytes calldata) external {
-        _payPool(delta0 > 0 ? uint256(delta0) : 0, delta1 > 0 ? uint256(delta1) : 0);
+        // forge-lint: disable-next-line(unsafe-typecast)
+        uint256 owed0 = delta0 > 0 ? uint256(delta0) : 0;
+        // forge-lint: disable-next-line(unsafe-typecast)
+        uint256 owed1 = delta1 > 0 ? uint256(delta1) : 0;
+        _payPool(owed0, owed1);
     }
 
     function _payPool(uint256 owed0, uint256 owed1) private {

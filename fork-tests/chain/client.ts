@@ -1,0 +1,179 @@
+/**
+ * The client that deploys, seeds and plays on test chains: reads, wallet and Anvil methods over one explicit URL.
+ */
+import {
+  type Abi,
+  type Address,
+  BaseError,
+  type ContractFunctionArgs,
+  type ContractFunctionName,
+  createTestClient,
+  type EIP1193RequestFn,
+  encodeFunctionData,
+  type Hex,
+  http,
+  type LocalAccount,
+  type PublicRpcSchema,
+  publicActions,
+  type TransactionReceipt,
+  TransactionReceiptNotFoundError,
+  toHex,
+  walletActions,
+} from 'viem';
+import { CHAIN_ID } from '../../contracts-abi/constants.ts';
+import { defineBasketChain } from '../../runtime/chain/client.ts';
+
+/** Multicall3's address on this chain and nearly every other. */
+export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11';
+
+/** A viem client with public, wallet and Anvil actions. Writes name their account each time. */
+export function connect(url: string) {
+  return createTestClient({
+    mode: 'anvil',
+    chain: {
+      ...defineBasketChain([url], MULTICALL3),
+      // Anvil suggests a tip of 1 gwei whatever its base fee; the live chain ignores tips.
+      fees: { maxPriorityFeePerGas: () => 0n },
+    },
+    transport: http(url, { timeout: 60_000, retryCount: 0 }),
+    cacheTime: 0,
+    pollingInterval: 50,
+  })
+    .extend(publicActions)
+    .extend(walletActions);
+}
+
+export type ChainClient = ReturnType<typeof connect>;
+
+export type Sendable = { to?: Address; data: Hex; value?: bigint; gas?: bigint };
+
+/** Gas price that any test chain of ours takes: base fees start at 0.01 gwei and fall. */
+const MAX_FEE = 2_000_000_000n;
+
+/**
+ * Signs and broadcasts. Every field is named here, because viem asks the node for each one that is missing.
+ * @returns the hash; nothing is mined yet for certain.
+ */
+export async function sendSigned(
+  client: ChainClient,
+  account: LocalAccount,
+  request: Sendable & { gas: bigint; nonce: number },
+): Promise<Hex> {
+  return client.sendRawTransaction({
+    serializedTransaction: await account.signTransaction({
+      ...request,
+      type: 'eip1559',
+      chainId: CHAIN_ID,
+      maxFeePerGas: MAX_FEE,
+      maxPriorityFeePerGas: 0n,
+    }),
+  });
+}
+
+/** The node's estimate and a quarter more. By the bare method: viem's action asks the node for fees first. */
+export async function estimateGas(
+  client: ChainClient,
+  from: Address,
+  { to, data, value }: Sendable,
+): Promise<bigint> {
+  const request = client.request as EIP1193RequestFn<PublicRpcSchema>;
+  const gas = await request({
+    method: 'eth_estimateGas',
+    params: [
+      {
+        from,
+        data,
+        ...(to === undefined ? {} : { to }),
+        ...(value === undefined ? {} : { value: toHex(value) }),
+      },
+    ],
+  });
+  return (BigInt(gas) * 5n) / 4n;
+}
+
+/**
+ * Sends and waits for the receipt. Throws with the reason when it reverts: by the estimate when `gas` is absent,
+ * by a replay of the call when a receipt says so.
+ */
+export async function transact(
+  client: ChainClient,
+  account: LocalAccount,
+  request: Sendable,
+): Promise<TransactionReceipt> {
+  const [nonce, gas] = await Promise.all([
+    client.getTransactionCount({ address: account.address, blockTag: 'pending' }),
+    request.gas ?? estimateGas(client, account.address, request),
+  ]);
+  const hash = await sendSigned(client, account, { ...request, gas, nonce });
+  const receipt = await receiptOf(client, hash, 60_000);
+  if (receipt.status !== 'success') {
+    await client.call({ account: account.address, ...request });
+    throw new Error(`transaction ${hash} reverted (gas used ${receipt.gasUsed})`);
+  }
+  return receipt;
+}
+
+/** Polls for a receipt: with a block per transaction it is there at once. Throws after `timeoutMs`. */
+export async function receiptOf(
+  client: ChainClient,
+  hash: Hex,
+  timeoutMs: number,
+): Promise<TransactionReceipt> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    try {
+      return await client.getTransactionReceipt({ hash });
+    } catch (error) {
+      // expected until it is mined
+      if (!(error instanceof TransactionReceiptNotFoundError)) throw error;
+      if (Date.now() > deadline) throw new Error(`no receipt of ${hash}`, { cause: error });
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Calls a contract's function by transaction and waits. Throws with the reason when it reverts. */
+export async function write<
+  const abi extends Abi,
+  name extends ContractFunctionName<abi, 'nonpayable' | 'payable'>,
+>(
+  client: ChainClient,
+  account: LocalAccount,
+  call: {
+    address: Address;
+    abi: abi;
+    functionName: name;
+    args: ContractFunctionArgs<abi, 'nonpayable' | 'payable', name>;
+    value?: bigint;
+    gas?: bigint;
+  },
+): Promise<TransactionReceipt> {
+  const data = encodeFunctionData({
+    abi: call.abi as Abi,
+    functionName: call.functionName as string,
+    args: call.args as readonly unknown[],
+  });
+  try {
+    return await transact(client, account, {
+      to: call.address,
+      data,
+      ...(call.value === undefined ? {} : { value: call.value }),
+      ...(call.gas === undefined ? {} : { gas: call.gas }),
+    });
+  } catch (cause) {
+    const what = `${call.functionName as string} on ${call.address}`;
+    throw new Error(`${what} failed: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+/** The reason without the calldata: viem's messages carry all of it, and creation code is long. */
+export function reasonOf(cause: unknown): string {
+  const text =
+    cause instanceof BaseError
+      ? cause.details || cause.shortMessage
+      : cause instanceof Error
+        ? cause.message
+        : String(cause);
+  // A contract chooses this text: keep it short and printable.
+  return text.slice(0, 300).replaceAll(/[^\x20-\x7e]/g, '');
+}

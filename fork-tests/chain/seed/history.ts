@@ -1,0 +1,54 @@
+/**
+ * Two days of prices before the chain is handed over, so that charts have shape and references are valid at once:
+ * hourly steps first, then twenty one-minute steps, which is more than the reference's ten minutes.
+ */
+import type { LocalAccount } from 'viem';
+import type { ChainClient } from '../client.ts';
+import { movesTo, trade } from '../market/moves.ts';
+import { toScaled } from '../price.ts';
+import type { Manifest } from './manifest.ts';
+import { createPriceProcess, type PriceProcess } from './price-process.ts';
+
+/** Seconds of each step. */
+const STEPS: readonly number[] = [...Array<number>(48).fill(3_600), ...Array<number>(20).fill(60)];
+
+/** How long before the present a chain must begin for its history to fit, with a margin for the deployment. */
+export const HISTORY_SECONDS = STEPS.reduce((sum, step) => sum + step, 0) + 600;
+
+const SEED = 4663;
+
+export function openingProcess(manifest: Manifest): PriceProcess {
+  return createPriceProcess(
+    SEED,
+    manifest.tokens.filter(({ price }) => price > 0),
+  );
+}
+
+/** The process as it stands at the end of the history: what the market goes on from. */
+export function resumedProcess(manifest: Manifest): PriceProcess {
+  const process = openingProcess(manifest);
+  for (const seconds of STEPS) process.step(seconds);
+  return process;
+}
+
+/** Trades through the history, ending at `endsAt` (unix seconds). */
+export async function tradeHistory(
+  client: ChainClient,
+  maker: LocalAccount,
+  manifest: Manifest,
+  endsAt: number,
+  progress: (step: string) => void,
+): Promise<void> {
+  const process = openingProcess(manifest);
+  let at = endsAt - STEPS.reduce((sum, step) => sum + step, 0);
+  for (const [index, seconds] of STEPS.entries()) {
+    at += seconds;
+    if (index % 20 === 0) progress(`trading through history: ${index} of ${STEPS.length}`);
+    await client.setNextBlockTimestamp({ timestamp: BigInt(at) });
+    await trade(client, maker, manifest, movesTo(manifest, scaled(process.step(seconds))));
+  }
+}
+
+export function scaled(prices: ReadonlyMap<string, number>): Map<string, bigint> {
+  return new Map([...prices].map(([symbol, price]) => [symbol, toScaled(price)]));
+}
