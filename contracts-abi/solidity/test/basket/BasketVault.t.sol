@@ -30,7 +30,9 @@ contract BasketVaultTest is VaultFixture {
 
     function test_unitsAtGenesisAreTheStatedOnes() public view {
         uint256[] memory units = vault.unitsPerShare();
-        for (uint256 i; i < 3; ++i) assertEq(units[i], vault.constituents()[i].genesisUnits);
+        for (uint256 i; i < 3; ++i) {
+            assertEq(units[i], vault.constituents()[i].genesisUnits);
+        }
     }
 
     function test_mintPullsExactlyThePreviewAndGivesExactlyTheShares() public {
@@ -39,7 +41,9 @@ contract BasketVaultTest is VaultFixture {
         uint256[] memory paid = mintShares(alice, 3.7e18);
         assertEq(paid, preview);
         assertEq(vault.balanceOf(alice), 3.7e18);
-        for (uint256 i; i < 3; ++i) assertEq(tokens[i].balanceOf(alice), 0);
+        for (uint256 i; i < 3; ++i) {
+            assertEq(tokens[i].balanceOf(alice), 0);
+        }
     }
 
     function test_redeemSendsExactlyThePreviewToTheReceiver() public {
@@ -49,7 +53,9 @@ contract BasketVaultTest is VaultFixture {
         vm.prank(alice);
         uint256[] memory amounts = vault.redeem(5e18, bob);
         assertEq(amounts, preview);
-        for (uint256 i; i < 3; ++i) assertEq(tokens[i].balanceOf(bob), preview[i]);
+        for (uint256 i; i < 3; ++i) {
+            assertEq(tokens[i].balanceOf(bob), preview[i]);
+        }
         assertEq(vault.balanceOf(alice), 0);
     }
 
@@ -68,13 +74,17 @@ contract BasketVaultTest is VaultFixture {
         }
     }
 
-    function testFuzz_mintThenRedeemNeverProfitsInAnyToken(uint256 shares, uint256 wait, uint256 hold) public {
+    function testFuzz_mintThenRedeemNeverProfitsInAnyToken(uint256 shares, uint256 wait, uint256 hold)
+        public
+    {
         shares = bound(shares, 1, MOST);
         skip(bound(wait, 0, 3_650 days));
         uint256[] memory paid = mintShares(alice, shares);
         skip(bound(hold, 0, 3_650 days));
         uint256[] memory back = redeemShares(alice, shares);
-        for (uint256 i; i < 3; ++i) assertLe(back[i], paid[i]);
+        for (uint256 i; i < 3; ++i) {
+            assertLe(back[i], paid[i]);
+        }
         _assertBacked();
     }
 
@@ -82,12 +92,17 @@ contract BasketVaultTest is VaultFixture {
         shares = bound(shares, 2, MOST);
         cut = bound(cut, 1, shares - 1);
         skip(33 days);
-        (uint256[] memory one, uint256[] memory two) = (vault.previewMint(cut), vault.previewMint(shares - cut));
+        (uint256[] memory one, uint256[] memory two) =
+            (vault.previewMint(cut), vault.previewMint(shares - cut));
         uint256[] memory whole = vault.previewMint(shares);
-        for (uint256 i; i < 3; ++i) assertGe(one[i] + two[i], whole[i]);
+        for (uint256 i; i < 3; ++i) {
+            assertGe(one[i] + two[i], whole[i]);
+        }
         (one, two, whole) =
-            (vault.previewRedeem(cut), vault.previewRedeem(shares - cut), vault.previewRedeem(shares));
-        for (uint256 i; i < 3; ++i) assertLe(one[i] + two[i], whole[i]);
+        (vault.previewRedeem(cut), vault.previewRedeem(shares - cut), vault.previewRedeem(shares));
+        for (uint256 i; i < 3; ++i) {
+            assertLe(one[i] + two[i], whole[i]);
+        }
     }
 
     function testFuzz_donationsChangeNothing(uint256 donation, uint256 shares) public {
@@ -95,7 +110,9 @@ contract BasketVaultTest is VaultFixture {
         mintShares(alice, shares);
         skip(10 days);
         bytes32 before = _view(shares);
-        for (uint256 i; i < 3; ++i) tokens[i].mint(address(vault), bound(donation, 1, 1e40));
+        for (uint256 i; i < 3; ++i) {
+            tokens[i].mint(address(vault), bound(donation, 1, 1e40));
+        }
         assertEq(_view(shares), before);
         uint256[] memory expected = vault.previewRedeem(shares);
         assertEq(redeemShares(alice, shares), expected);
@@ -193,9 +210,7 @@ contract BasketVaultTest is VaultFixture {
 
     function test_nobodyRedeemsWhatTheyDoNotHold() public {
         mintShares(alice, 1e18);
-        vm.expectRevert(
-            abi.encodeWithSelector(IERC20Errors.ERC20InsufficientBalance.selector, bob, 0, 1e18)
-        );
+        vm.expectRevert(abi.encodeWithSelector(IERC20Errors.ERC20InsufficientBalance.selector, bob, 0, 1e18));
         vm.prank(bob);
         vault.redeem(1e18, bob);
     }
@@ -276,7 +291,8 @@ contract BasketVaultTest is VaultFixture {
     /// Invariant 1: each balance covers units x supply.
     function _assertBacked() private view {
         for (uint256 i; i < 3; ++i) {
-            (uint256 whole,) = _product(vault.constituents()[i].genesisUnits * vault.totalSupply(), vault.feeIndex());
+            (uint256 whole,) =
+                _product(vault.constituents()[i].genesisUnits * vault.totalSupply(), vault.feeIndex());
             assertGe(tokens[i].balanceOf(address(vault)), whole);
         }
     }

@@ -16,7 +16,9 @@ contract FeeIndexTest is Test {
 
     function test_aCenturyCompoundsYearByYear() public pure {
         uint256 expected = RAY;
-        for (uint256 year; year < 100; ++year) expected = expected * 9_905 / 10_000;
+        for (uint256 year; year < 100; ++year) {
+            expected = expected * 9_905 / 10_000;
+        }
         uint256 index = FeeIndex.indexAt(FeeIndex.factorPerSecond(95), 100 * 365 days);
         assertApproxEqRel(index, expected, 100);
     }

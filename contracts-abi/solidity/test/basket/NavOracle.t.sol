@@ -189,7 +189,9 @@ contract NavOracleTest is ProtocolFixture {
 
     /// What a one-second push can still do unseen: its sub-window moves by less than 600 ticks, the mean by less
     /// than a third of that.
-    function testFuzz_aOneSecondPushMovesNoValidReferenceByMoreThanTwoPercent(uint256 factor, bool up) public {
+    function testFuzz_aOneSecondPushMovesNoValidReferenceByMoreThanTwoPercent(uint256 factor, bool up)
+        public
+    {
         factor = bound(factor, 2, 1e15);
         skip(600);
         movePrice(bravo.pool, address(bravo.token), up ? 40e18 * factor : 40e18 / factor + 1e3);
@@ -263,7 +265,9 @@ contract NavOracleTest is ProtocolFixture {
         assertEq(uint256(reason), uint256(expected));
         assertEq(pool, offender);
         assertEq(nav, 0);
-        vm.expectRevert(abi.encodeWithSelector(INavOracle.NoReference.selector, address(vault), expected, offender));
+        vm.expectRevert(
+            abi.encodeWithSelector(INavOracle.NoReference.selector, address(vault), expected, offender)
+        );
         oracle.referenceNav(address(vault));
     }
 }

@@ -29,7 +29,8 @@ contract PricesTest is UniswapFixture {
     /// The genuine pool names the tick of a price: that tick's own price is at most it, and the next one's above it.
     function testFuzz_agreesWithTheGenuinePoolOnEveryTick(uint256 seed) public {
         int24 tick = int24(int256(bound(seed, 0, 1_000_000))) - 500_000;
-        IUniPool pool = IUniPool(uniFactory.createPool(address(new TestToken("A", "A", 18)), address(usdg), 500));
+        IUniPool pool =
+            IUniPool(uniFactory.createPool(address(new TestToken("A", "A", 18)), address(usdg), 500));
         uint160 sqrtPrice = TickPrice.sqrtPriceX96At(tick);
         uint160 next = TickPrice.sqrtPriceX96At(tick + 1);
         pool.initialize(sqrtPrice + (next - sqrtPrice) / 2);
@@ -55,10 +56,12 @@ contract PricesTest is UniswapFixture {
         assertApproxEqRel(price, dollars, 1e10 + 3e18 / uint256(sqrtPrice));
     }
 
-    function testFuzz_readsAPriceBackThroughWeth(uint256 dollars, uint256 eth, uint8 decimals, bool tokenFirst)
-        public
-        pure
-    {
+    function testFuzz_readsAPriceBackThroughWeth(
+        uint256 dollars,
+        uint256 eth,
+        uint8 decimals,
+        bool tokenFirst
+    ) public pure {
         decimals = uint8(decimals % 19);
         dollars = bound(dollars, 1e12, 1e26);
         eth = bound(eth, 100e18, 100_000e18);
@@ -71,7 +74,10 @@ contract PricesTest is UniswapFixture {
         assertApproxEqRel(price, dollars, 1e10 + 3e18 / uint256(sqrtPrice));
     }
 
-    function testFuzz_noPriceOfAGenuinePoolOverflows(uint160 sqrtPrice, bool first, uint8 decimals) public pure {
+    function testFuzz_noPriceOfAGenuinePoolOverflows(uint160 sqrtPrice, bool first, uint8 decimals)
+        public
+        pure
+    {
         sqrtPrice = uint160(bound(sqrtPrice, MIN_SQRT_RATIO, MAX_SQRT_RATIO - 1));
         (address token, address other) = first ? (address(1), address(2)) : (address(2), address(1));
         uint256 direct = PoolPrice.ofUsdgPair(sqrtPrice, token, decimals % 19, other);
@@ -84,7 +90,11 @@ contract PricesTest is UniswapFixture {
         assertEq(PoolPrice.quote(0, true, 1e18), 0);
     }
 
-    function _sqrt(uint256 price, uint256 tokenUnit, uint256 quoteUnit, bool tokenFirst) private pure returns (uint160) {
+    function _sqrt(uint256 price, uint256 tokenUnit, uint256 quoteUnit, bool tokenFirst)
+        private
+        pure
+        returns (uint160)
+    {
         // sqrt(quote side / token side) x 2^96, the halves apart so that 256 bits are enough.
         uint256 quoteSide = price * quoteUnit;
         uint256 tokenSide = 1e18 * tokenUnit;

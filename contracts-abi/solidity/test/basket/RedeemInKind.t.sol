@@ -61,11 +61,15 @@ contract RedeemInKindTest is VaultFixture {
     }
 
     function test_everyTokenDeadStillBurnsTheSharesForClaims() public {
-        for (uint256 i; i < 3; ++i) tokens[i].setMisbehaviour(TestToken.Misbehaviour.BurnsGas);
+        for (uint256 i; i < 3; ++i) {
+            tokens[i].setMisbehaviour(TestToken.Misbehaviour.BurnsGas);
+        }
         uint256[] memory due = vault.previewRedeem(4e18);
         redeemShares(alice, 4e18);
         assertEq(vault.balanceOf(alice), 0);
-        for (uint256 i; i < 3; ++i) assertEq(vault.owed(alice, address(tokens[i])), due[i]);
+        for (uint256 i; i < 3; ++i) {
+            assertEq(vault.owed(alice, address(tokens[i])), due[i]);
+        }
     }
 
     function test_aTokenThatReturnsNothingOrABlobIsDelivered() public {
@@ -129,14 +133,17 @@ contract RedeemInKindTest is VaultFixture {
         gas_ = bound(gas_, 50_000, 1_200_000);
         vm.prank(alice);
         (bool ok,) = address(vault).call{gas: gas_}(abi.encodeCall(vault.redeem, (4e18, alice)));
-        for (uint256 i; i < 3; ++i) assertEq(vault.owed(alice, address(tokens[i])), 0);
+        for (uint256 i; i < 3; ++i) {
+            assertEq(vault.owed(alice, address(tokens[i])), 0);
+        }
         assertEq(vault.balanceOf(alice), ok ? 0 : 4e18);
         assertTrue(ok || gas_ < 1_000_000, "ample gas suffices");
     }
 
     function test_saysThatTheGasIsTooLittle() public {
         vm.prank(alice);
-        (bool ok, bytes memory reason) = address(vault).call{gas: 350_000}(abi.encodeCall(vault.redeem, (4e18, alice)));
+        (bool ok, bytes memory reason) =
+            address(vault).call{gas: 350_000}(abi.encodeCall(vault.redeem, (4e18, alice)));
         assertFalse(ok);
         assertEq(reason, abi.encodePacked(GuardedTransfer.NotEnoughGas.selector));
     }
@@ -156,7 +163,9 @@ contract RedeemInKindTest is VaultFixture {
             uint256 supply = vault.totalSupply();
             redeemShares(alice, 0.5e18);
             assertFalse(bad.hookSucceeded(), "reentered");
-            assertEq(bad.hookResult(), abi.encodePacked(ReentrancyGuard.ReentrancyGuardReentrantCall.selector));
+            assertEq(
+                bad.hookResult(), abi.encodePacked(ReentrancyGuard.ReentrancyGuardReentrantCall.selector)
+            );
             assertGt(vault.totalSupply(), supply - 0.5e18); // burnt once, the fee of the day apart
             assertEq(vault.balanceOf(address(bad)), 1e18);
         }

@@ -38,9 +38,11 @@ abstract contract VaultFixture is Test {
         config.name = "Test basket";
         config.symbol = "TEST";
         config.constituents = new IBasketVault.Constituent[](3);
-        config.constituents[0] = IBasketVault.Constituent(address(tokens[0]), 0.4e18 + 7, address(0), false, 0);
+        config.constituents[0] =
+            IBasketVault.Constituent(address(tokens[0]), 0.4e18 + 7, address(0), false, 0);
         config.constituents[1] = IBasketVault.Constituent(address(tokens[1]), 1_237, address(0), false, 0);
-        config.constituents[2] = IBasketVault.Constituent(address(tokens[2]), 33_333_333, address(0), false, 0);
+        config.constituents[2] =
+            IBasketVault.Constituent(address(tokens[2]), 33_333_333, address(0), false, 0);
         config.managementFeeBps = 95;
         config.registry = address(registry);
         config.seedTo = seedHolder;
@@ -77,7 +79,11 @@ abstract contract VaultFixture is Test {
         return vault.redeem(shares, who);
     }
 
-    function basket(string memory ticker, address vault_) internal pure returns (IBasketRegistry.Basket memory entry) {
+    function basket(string memory ticker, address vault_)
+        internal
+        pure
+        returns (IBasketRegistry.Basket memory entry)
+    {
         entry.ticker = ticker;
         entry.name = "Test basket";
         entry.thesis = "because";

@@ -17,12 +17,18 @@ contract VaultGenesisTest is ProtocolFixture {
         deployProtocol();
         config.name = "Genesis";
         config.symbol = "GEN";
-        config.constituents.push(
-            IBasketVault.Constituent(address(alfa.token), 1e18, address(alfa.pool), false, alfa.minLiquidity)
-        );
-        config.constituents.push(
-            IBasketVault.Constituent(address(charlie.token), 1e18, address(charlie.pool), true, charlie.minLiquidity)
-        );
+        config.constituents
+            .push(
+                IBasketVault.Constituent(
+                    address(alfa.token), 1e18, address(alfa.pool), false, alfa.minLiquidity
+                )
+            );
+        config.constituents
+            .push(
+                IBasketVault.Constituent(
+                    address(charlie.token), 1e18, address(charlie.pool), true, charlie.minLiquidity
+                )
+            );
         config.constituents.push(IBasketVault.Constituent(address(usdg), 10e6, address(0), false, 0));
         config.managementFeeBps = 95;
         config.registry = address(registry);

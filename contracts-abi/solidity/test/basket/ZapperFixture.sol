@@ -51,7 +51,11 @@ abstract contract ZapperFixture is ProtocolFixture {
     }
 
     /// Exact inputs that spend `budget` USDG on the vault's constituents by their weight; USDG's own part stays.
-    function spendByWeight(BasketVault vault, uint256 budget) internal view returns (SwapCall[] memory swaps) {
+    function spendByWeight(BasketVault vault, uint256 budget)
+        internal
+        view
+        returns (SwapCall[] memory swaps)
+    {
         IBasketVault.Constituent[] memory parts = vault.constituents();
         uint256[] memory prices = oracle.spotPrices(address(vault));
         uint256 count;
