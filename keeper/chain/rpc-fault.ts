@@ -1,0 +1,47 @@
+/** Tells what a failed RPC call was, by its structure: JSON-RPC code and revert data, never by its words. */
+import { type Hex, RpcRequestError } from 'viem';
+import { capRevertData } from './revert.ts';
+
+export type RpcFault =
+  /** The node ran the call and it reverted. */
+  | { tag: 'reverted'; data: Hex }
+  /** The node does not offer the method. */
+  | { tag: 'no_such_method' }
+  /** No answer, or one that says nothing about the call: connection, time-out, rate limit, fault of the node. */
+  | { tag: 'unavailable'; why: string };
+
+const EXECUTION_REVERTED = 3;
+const METHOD_NOT_FOUND = -32601;
+const METHOD_NOT_SUPPORTED = -32004;
+
+/** Classifies anything thrown by an RPC call. */
+export function rpcFaultOf(error: unknown): RpcFault {
+  const answer = findRpcRequestError(error);
+  if (answer !== null) {
+    if (answer.code === METHOD_NOT_FOUND || answer.code === METHOD_NOT_SUPPORTED)
+      return { tag: 'no_such_method' };
+    const data = hexIn(answer.data);
+    if (answer.code === EXECUTION_REVERTED || data !== null) {
+      return { tag: 'reverted', data: capRevertData(data) };
+    }
+    return { tag: 'unavailable', why: `RPC error ${answer.code}` };
+  }
+  return { tag: 'unavailable', why: error instanceof Error ? error.name : 'unknown fault' };
+}
+
+function findRpcRequestError(error: unknown): RpcRequestError | null {
+  let current = error;
+  // A bound: a cause that points at itself must not hang the loop.
+  for (let depth = 0; depth < 10 && current instanceof Error; depth += 1) {
+    if (current instanceof RpcRequestError) return current;
+    current = current.cause;
+  }
+  return null;
+}
+
+/** Nodes put revert data either as hex or inside an object. */
+function hexIn(data: unknown): Hex | null {
+  if (typeof data === 'string' && data.startsWith('0x')) return data as Hex;
+  if (typeof data === 'object' && data !== null && 'data' in data) return hexIn(data.data);
+  return null;
+}

@@ -1,0 +1,219 @@
+/**
+ * Runs a fill against the chain's latest state without sending it, and measures what our own USDG balance gains.
+ * The promise of a job source counts for nothing; the measured gain does.
+ *
+ * Two RPC calls at most, side by side: the simulation and the gas estimate. `eth_simulateV1` runs it as the wallet;
+ * where a node lacks it, Multicall3 does the same in one `eth_call` (a fill takes nothing from its sender and pays
+ * the executor named in the calldata, so the sender makes no difference).
+ */
+import {
+  type Address,
+  decodeAbiParameters,
+  decodeFunctionResult,
+  encodeFunctionData,
+  erc20Abi,
+  type Hex,
+  hexToBigInt,
+  multicall3Abi,
+  numberToHex,
+  type PublicClient,
+} from 'viem';
+import { within } from './deadline.ts';
+import { capRevertData, type Revert, readRevert } from './revert.ts';
+import { type RpcFault, rpcFaultOf } from './rpc-fault.ts';
+
+export type FillSimulation =
+  /** `gainUsdg`: measured; `feeUsdg`: what `fill` returned; `gas`: the node's estimate, without headroom. */
+  | { tag: 'passed'; gainUsdg: bigint; feeUsdg: bigint; gas: bigint }
+  /** `gasSpent`: up to the revert, where the node tells. */
+  | { tag: 'reverted'; revert: Revert; gasSpent: bigint | null }
+  | { tag: 'unavailable'; why: string };
+
+export type GasEstimate =
+  | { tag: 'estimated'; gas: bigint }
+  | { tag: 'reverted'; revert: Revert }
+  | { tag: 'unavailable'; why: string };
+
+export type Call = { from: Address; to: Address; data: Hex };
+
+export type Simulator = {
+  /** `executor` is the address whose USDG balance is measured. */
+  simulateFill(call: Call, executor: Address, id: Hex): Promise<FillSimulation>;
+  estimateGas(call: Call, id: Hex): Promise<GasEstimate>;
+};
+
+export type SimulatorOptions = {
+  client: PublicClient;
+  usdg: Address;
+  multicall3: Address;
+  timeoutMs: number;
+};
+
+type Measured =
+  | { tag: 'passed'; before: bigint; after: bigint; returned: Hex }
+  | { tag: 'reverted'; data: Hex; gasSpent: bigint | null }
+  | Exclude<RpcFault, { tag: 'reverted' }>;
+
+type SimulatedCall = { status: Hex; returnData: Hex; gasUsed?: Hex; error?: { data?: Hex } };
+
+export function createSimulator({
+  client,
+  usdg,
+  multicall3,
+  timeoutMs,
+}: SimulatorOptions): Simulator {
+  /** Known after the first answer; a node behind a balancer may still surprise, so a later refusal falls back too. */
+  let hasSimulateV1 = true;
+
+  const balanceCall = (executor: Address): { to: Address; data: Hex } => ({
+    to: usdg,
+    data: encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [executor] }),
+  });
+
+  async function bySimulateV1(call: Call, executor: Address): Promise<Measured> {
+    const balance = { ...balanceCall(executor), from: call.from };
+    try {
+      const blocks = await within<readonly { calls: readonly SimulatedCall[] }[]>(
+        client.request({
+          method: 'eth_simulateV1',
+          params: [
+            { blockStateCalls: [{ calls: [balance, call, balance] }], validation: false },
+            'latest',
+          ],
+        } as never),
+        timeoutMs,
+        'eth_simulateV1',
+      );
+      const [before, fill, afterwards] = blocks[0]?.calls ?? [];
+      if (before === undefined || fill === undefined || afterwards === undefined) {
+        return { tag: 'unavailable', why: 'eth_simulateV1 answered short' };
+      }
+      if (fill.status !== '0x1') {
+        // Nodes put the revert data in either place.
+        const data = capRevertData(fill.error?.data ?? fill.returnData);
+        return {
+          tag: 'reverted',
+          data,
+          gasSpent: fill.gasUsed === undefined ? null : hexToBigInt(fill.gasUsed),
+        };
+      }
+      return {
+        tag: 'passed',
+        before: hexToBigInt(before.returnData),
+        after: hexToBigInt(afterwards.returnData),
+        returned: fill.returnData,
+      };
+    } catch (error) {
+      return measuredFault(error);
+    }
+  }
+
+  async function byMulticall(call: Call, executor: Address): Promise<Measured> {
+    const balance = balanceCall(executor);
+    const calls = [
+      { target: balance.to, callData: balance.data, allowFailure: false },
+      { target: call.to, callData: call.data, allowFailure: true },
+      { target: balance.to, callData: balance.data, allowFailure: false },
+    ];
+    const data = encodeFunctionData({
+      abi: multicall3Abi,
+      functionName: 'aggregate3',
+      args: [calls],
+    });
+    try {
+      const answer = await within(
+        client.request({
+          method: 'eth_call',
+          params: [{ from: call.from, to: multicall3, data }, 'latest'],
+        }),
+        timeoutMs,
+        'eth_call',
+      );
+      const [before, fill, afterwards] = decodeFunctionResult({
+        abi: multicall3Abi,
+        functionName: 'aggregate3',
+        data: answer,
+      });
+      if (before === undefined || fill === undefined || afterwards === undefined) {
+        return { tag: 'unavailable', why: 'Multicall3 answered short' };
+      }
+      if (!fill.success)
+        return { tag: 'reverted', data: capRevertData(fill.returnData), gasSpent: null };
+      return {
+        tag: 'passed',
+        before: hexToBigInt(before.returnData),
+        after: hexToBigInt(afterwards.returnData),
+        returned: fill.returnData,
+      };
+    } catch (error) {
+      return measuredFault(error);
+    }
+  }
+
+  async function measure(call: Call, executor: Address): Promise<Measured> {
+    if (hasSimulateV1) {
+      const measured = await bySimulateV1(call, executor);
+      if (measured.tag !== 'no_such_method') return measured;
+      hasSimulateV1 = false;
+    }
+    return byMulticall(call, executor);
+  }
+
+  async function estimateGas(call: Call, id: Hex): Promise<GasEstimate> {
+    try {
+      const gas = await within(
+        client.request({ method: 'eth_estimateGas', params: [{ ...call, value: numberToHex(0) }] }),
+        timeoutMs,
+        'eth_estimateGas',
+      );
+      return { tag: 'estimated', gas: hexToBigInt(gas) };
+    } catch (error) {
+      const fault = rpcFaultOf(error);
+      if (fault.tag === 'reverted') return { tag: 'reverted', revert: readRevert(fault.data, id) };
+      return {
+        tag: 'unavailable',
+        why: fault.tag === 'unavailable' ? fault.why : 'no eth_estimateGas',
+      };
+    }
+  }
+
+  return {
+    estimateGas,
+    async simulateFill(call, executor, id) {
+      const [measured, estimated] = await Promise.all([
+        measure(call, executor),
+        estimateGas(call, id),
+      ]);
+      if (measured.tag === 'reverted') {
+        return {
+          tag: 'reverted',
+          revert: readRevert(measured.data, id),
+          gasSpent: measured.gasSpent,
+        };
+      }
+      if (measured.tag === 'no_such_method') return { tag: 'unavailable', why: 'no eth_call' };
+      if (measured.tag === 'unavailable') return measured;
+      // Passed in one and not in the other: the state moved between them; the later view is as good.
+      if (estimated.tag === 'reverted') return { ...estimated, gasSpent: null };
+      if (estimated.tag === 'unavailable') return estimated;
+      const feeUsdg = uint256Of(measured.returned);
+      if (feeUsdg === null) return { tag: 'unavailable', why: 'fill returned no fee' };
+      return {
+        tag: 'passed',
+        gainUsdg: measured.after - measured.before,
+        feeUsdg,
+        gas: estimated.gas,
+      };
+    },
+  };
+}
+
+function measuredFault(error: unknown): Measured {
+  const fault = rpcFaultOf(error);
+  return fault.tag === 'reverted' ? { ...fault, gasSpent: null } : fault;
+}
+
+function uint256Of(data: Hex): bigint | null {
+  if (data.length !== 66) return null;
+  return decodeAbiParameters([{ type: 'uint256' }], data)[0];
+}

@@ -1,0 +1,97 @@
+/**
+ * What every job of a tick shares: the head of the chain, the gas price and the ETH price, read together and kept for
+ * a moment, so that a job costs no RPC for them.
+ */
+import { type Address, hexToBigInt, type PublicClient } from 'viem';
+import { navOracleAbi } from '../../contracts-abi/generated/index.ts';
+import type { GasMarket } from '../policy/profit.ts';
+import { within } from './deadline.ts';
+import { rpcFaultOf } from './rpc-fault.ts';
+
+export type World = {
+  blockNumber: bigint;
+  /** Unix seconds of the head. */
+  timestamp: bigint;
+  market: GasMarket;
+  readAtMs: number;
+};
+
+export type WorldView = {
+  /** The world, at most `maxAgeMs` old; null when the chain does not answer in time. */
+  read(maxAgeMs: number): Promise<World | null>;
+  /** For `/ready`: last head seen and when it last advanced. */
+  status(): { world: World | null; advancedAtMs: number | null; fault: string | null };
+};
+
+export function createWorldView(options: {
+  client: PublicClient;
+  oracle: Address;
+  timeoutMs: number;
+  now?: () => number;
+}): WorldView {
+  const { client, oracle, timeoutMs, now = Date.now } = options;
+  let world: World | null = null;
+  let highest: bigint | null = null;
+  let advancedAtMs: number | null = null;
+  let fault: string | null = null;
+
+  async function readEthPrice(): Promise<bigint | null> {
+    try {
+      const [spot, average] = await client.readContract({
+        address: oracle,
+        abi: navOracleAbi,
+        functionName: 'ethPrice',
+      });
+      return dearerPrice(spot, average);
+    } catch (error) {
+      // A pool that cannot be read is a price unknown; a chain that does not answer fails the head as well.
+      if (rpcFaultOf(error).tag === 'unavailable') throw error;
+      return null;
+    }
+  }
+
+  async function refresh(): Promise<World> {
+    const [block, gasPrice, ethPrice] = await Promise.all([
+      client.getBlock({ blockTag: 'latest', includeTransactions: false }),
+      client.request({ method: 'eth_gasPrice' }),
+      readEthPrice(),
+    ]);
+    const quoted = hexToBigInt(gasPrice);
+    const baseFee = block.baseFeePerGas ?? 0n;
+    return {
+      blockNumber: block.number,
+      timestamp: block.timestamp,
+      market: { gasPriceWei: quoted > baseFee ? quoted : baseFee, ethPrice },
+      readAtMs: now(),
+    };
+  }
+
+  return {
+    async read(maxAgeMs) {
+      if (world !== null && now() - world.readAtMs < maxAgeMs) return world;
+      try {
+        world = await within(refresh(), timeoutMs, 'reading the head');
+        fault = null;
+      } catch (error) {
+        const reason = rpcFaultOf(error);
+        fault = reason.tag === 'unavailable' ? reason.why : reason.tag;
+        return null;
+      }
+      if (highest === null || world.blockNumber > highest) {
+        highest = world.blockNumber;
+        advancedAtMs = now();
+      }
+      return world;
+    },
+    status: () => ({ world, advancedAtMs, fault }),
+  };
+}
+
+/**
+ * The price that makes gas look dearer: a spot price pushed down for a block must not make a loss look like a profit.
+ * Null when there is no spot; the average is zero where its window is invalid.
+ */
+export function dearerPrice(spot: bigint, average: bigint): bigint | null {
+  if (spot <= 0n) return null;
+  return average > spot ? average : spot;
+}

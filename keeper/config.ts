@@ -1,0 +1,102 @@
+/** The keeper's settings: its own options and the groups of the runtime. */
+import { z } from 'zod';
+import { USD } from '../contracts-abi/constants.ts';
+import { decimalTextOf, parseDecimal } from '../contracts-abi/rounding.ts';
+import {
+  booleanOption,
+  chainOptions,
+  decimalOption,
+  intOption,
+  loadConfig,
+  logOptions,
+  option,
+  portOption,
+  storeOptions,
+  urlListOption,
+} from '../runtime/config.ts';
+import { httpOptions } from '../runtime/http/server.ts';
+import { keyOptions } from '../runtime/keys/wallets.ts';
+import { senderOptions } from '../runtime/sender/options.ts';
+
+export const keeperOptions = z.object({
+  KEEPER_PORT: option(portOption.default(8082), {
+    description: 'Port of the keeper: /health, /ready, /metrics.',
+    example: '8082',
+  }),
+  API_URLS: option(urlListOption.default(['http://127.0.0.1:8080']), {
+    description: 'APIs whose /v1/jobs is executed, comma-separated; none of them is trusted.',
+    example: 'http://127.0.0.1:8080',
+  }),
+  KEEPER_POLL_MS: option(intOption(100, 60_000).default(1_000), {
+    description: 'Time between the end of one tick and the start of the next, in milliseconds.',
+    example: '1000',
+  }),
+  KEEPER_SOURCE_TIMEOUT_MS: option(intOption(100, 60_000).default(5_000), {
+    description: 'Deadline of one request to an API, body included, in milliseconds.',
+    example: '5000',
+  }),
+  KEEPER_CONCURRENCY: option(intOption(1, 32).default(4), {
+    description: 'Jobs that are simulated and sent at once.',
+    example: '4',
+  }),
+  KEEPER_MAX_JOBS: option(intOption(1, 5_000).default(500), {
+    description: 'Jobs read of one answer; the rest is dropped and counted.',
+    example: '500',
+  }),
+  KEEPER_MIN_PROFIT_USDG: option(decimalOption(0, 1_000).default(0.01), {
+    description: 'Least that a fee must leave after gas, in dollars.',
+    example: '0.01',
+  }),
+  KEEPER_MARGIN_PERCENT: option(intOption(0, 1_000).default(10), {
+    description: 'What a fee must leave after gas, in percent of the gas cost.',
+    example: '10',
+  }),
+  KEEPER_GAS_PRICE_HEADROOM_PERCENT: option(intOption(0, 1_000).default(25), {
+    description:
+      'How much the gas price may rise until inclusion, in percent, when a fee is judged.',
+    example: '25',
+  }),
+  KEEPER_FEE_TOLERANCE_BPS: option(intOption(0, 10_000).default(100), {
+    description: 'How far the simulated fee may lie below the promised one, in bps.',
+    example: '100',
+  }),
+  KEEPER_ARM: option(booleanOption.default(true), {
+    description: 'Whether to arm orders whose fill misses its floor.',
+    example: 'true',
+  }),
+  KEEPER_HEAD_MAX_AGE_MS: option(intOption(1_000, 3_600_000).default(30_000), {
+    description:
+      'Not ready when the head of the chain has not advanced for this long, in milliseconds.',
+    example: '30000',
+  }),
+  KEEPER_DRAIN_MS: option(intOption(0, 15_000).default(8_000), {
+    description:
+      'How long a stop waits for transactions in flight, in milliseconds; the journal carries the rest.',
+    example: '8000',
+  }),
+});
+
+export const keeperConfigSchema = z.object({
+  ...logOptions.shape,
+  ...chainOptions.shape,
+  ...storeOptions.shape,
+  ...httpOptions.shape,
+  ...keyOptions.shape,
+  ...senderOptions.shape,
+  ...keeperOptions.shape,
+});
+
+export type KeeperConfig = Readonly<z.infer<typeof keeperConfigSchema>>;
+
+/** @throws ConfigError naming every wrong variable. */
+export function loadKeeperConfig(env: NodeJS.ProcessEnv = process.env): KeeperConfig {
+  return loadConfig(keeperConfigSchema, env);
+}
+
+/** Dollars from the configuration to USDG base units, floored. */
+export function usdgOf(dollars: number): bigint {
+  return parseDecimal(decimalTextOf(dollars), USD.toString().length - 1) ?? 0n;
+}
+
+/** SQLite file of the keeper when DATABASE_URL is not set. */
+export const DEFAULT_DATABASE_URL = 'file:.data/keeper.sqlite';

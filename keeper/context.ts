@@ -1,0 +1,57 @@
+/** What the steps of a tick share. Built once in keeper.ts; nothing here decides anything. */
+import type { Address } from 'viem';
+import type { Logger } from '../runtime/logger.ts';
+import type { Sender } from '../runtime/sender/types.ts';
+import type { OrderReader } from './chain/order.ts';
+import type { Simulator } from './chain/simulate.ts';
+import type { Journal } from './journal/journal.ts';
+import type { Memories } from './memory.ts';
+import type { KeeperMetrics } from './metrics.ts';
+import type { FillRules } from './policy/fill.ts';
+import type { PatienceRules } from './policy/patience.ts';
+
+export type KeeperContext = {
+  logger: Logger;
+  metrics: KeeperMetrics;
+  journal: Journal;
+  memories: Memories;
+  sender: Sender;
+  simulator: Simulator;
+  orders: OrderReader;
+  rules: FillRules;
+  patience: PatienceRules;
+  /** Ours: receives every executor fee, and is the wallet that simulations run as. */
+  executor: Address;
+  arming: boolean;
+  /** Decides and journals, but sends nothing. */
+  dryRun: boolean;
+  /** How long a job waits for its transaction to be broadcast before the tick goes on without it. */
+  submitTimeoutMs: number;
+  now: () => number;
+};
+
+/** Every word that a timeline and the decision metric may hold. */
+export type DecisionTag =
+  | 'refused'
+  | 'not_due'
+  | 'closed'
+  | 'paused'
+  | 'expired'
+  | 'failed'
+  | 'quarantined'
+  | 'unavailable'
+  | 'short_fee'
+  | 'does_not_pay'
+  | 'unknown_price'
+  | 'auction_running'
+  | 'arming_pointless'
+  | 'arming_does_not_pay'
+  | 'arming_off'
+  | 'would_fill'
+  | 'would_arm'
+  | 'sent'
+  | 'not_sent'
+  | 'filled'
+  | 'armed'
+  | 'reverted'
+  | 'replaced_by_cancel';

@@ -1,0 +1,262 @@
+/**
+ * What the keeper writes down: per order its patience, its attempts and a timeline of decisions. An attempt's row is
+ * written before its intent is submitted, so a crash in between leaves a row without an intent, never the reverse.
+ */
+import type { Kysely, Selectable } from 'kysely';
+import type { Hex } from 'viem';
+import { FRESH, type Patience } from '../policy/patience.ts';
+import type { AttemptRow, DecisionRow, KeeperTables } from './migrations.ts';
+
+export type AttemptKind = 'fill' | 'arm';
+
+export type Attempt = {
+  intentKey: string;
+  jobKey: string;
+  kind: AttemptKind;
+  attempt: number;
+  promisedUsdg: bigint;
+  createdMs: number;
+  updatedMs: number;
+  outcome: string;
+  hash: Hex | null;
+  feeUsdg: bigint | null;
+  settled: boolean;
+};
+
+export type AttemptChange = {
+  outcome: string;
+  hash?: Hex | null;
+  feeUsdg?: bigint | null;
+  gasUsed?: bigint | null;
+  gasPriceWei?: bigint | null;
+  costUsdg?: bigint | null;
+  settled?: boolean;
+};
+
+export type JobMemory = {
+  type: string;
+  ticker: string | null;
+  patience: Patience;
+  /** Gas of the last passing simulation. */
+  gas: bigint | null;
+};
+
+export type Decision = { decision: string; detail: string; hash?: Hex | null };
+
+/** A timeline longer than this keeps its newest lines. */
+const MAX_DECISIONS_PER_JOB = 500;
+const MAX_DETAIL = 400;
+
+export type Journal = {
+  readJob(jobKey: string): Promise<JobMemory | null>;
+  writeJob(jobKey: string, memory: JobMemory): Promise<void>;
+  lastAttempt(jobKey: string, kind: AttemptKind): Promise<Attempt | null>;
+  /** Writes the attempt's row; a row that is there already stays as it is. */
+  openAttempt(attempt: {
+    intentKey: string;
+    jobKey: string;
+    kind: AttemptKind;
+    attempt: number;
+    promisedUsdg: bigint;
+  }): Promise<void>;
+  changeAttempt(intentKey: string, change: AttemptChange): Promise<void>;
+  /** Oldest first. */
+  unsettled(limit: number): Promise<Attempt[]>;
+  decide(jobKey: string, decision: Decision): Promise<void>;
+  /** Timelines of every order whose id is `id`, oldest line first. */
+  timeline(
+    id: Hex,
+  ): Promise<
+    { jobKey: string; decisions: Selectable<DecisionRow>[]; attempts: Selectable<AttemptRow>[] }[]
+  >;
+  /** Deletes what is older than `beforeMs` and settled. */
+  prune(beforeMs: number): Promise<void>;
+};
+
+export function createJournal(db: Kysely<KeeperTables>, now: () => number = Date.now): Journal {
+  return {
+    async readJob(jobKey) {
+      const row = await db
+        .selectFrom('keeper_jobs')
+        .select(['job_type', 'ticker', 'patience', 'gas'])
+        .where('job_key', '=', jobKey)
+        .executeTakeFirst();
+      if (row === undefined) return null;
+      return {
+        type: row.job_type,
+        ticker: row.ticker,
+        patience: { ...FRESH, ...(JSON.parse(row.patience) as Patience) },
+        gas: row.gas === null ? null : BigInt(row.gas),
+      };
+    },
+
+    async writeJob(jobKey, { type, ticker, patience, gas }) {
+      const values = {
+        updated_ms: now(),
+        patience: JSON.stringify(patience),
+        gas: gas?.toString() ?? null,
+      };
+      await db
+        .insertInto('keeper_jobs')
+        .values({ job_key: jobKey, job_type: type, ticker, first_seen_ms: now(), ...values })
+        .onConflict((conflict) => conflict.column('job_key').doUpdateSet(values))
+        .execute();
+    },
+
+    async lastAttempt(jobKey, kind) {
+      const row = await db
+        .selectFrom('keeper_attempts')
+        .selectAll()
+        .where('job_key', '=', jobKey)
+        .where('kind', '=', kind)
+        .orderBy('attempt', 'desc')
+        .limit(1)
+        .executeTakeFirst();
+      return row === undefined ? null : attemptOf(row);
+    },
+
+    async openAttempt({ intentKey, jobKey, kind, attempt, promisedUsdg }) {
+      await db
+        .insertInto('keeper_attempts')
+        .values({
+          intent_key: intentKey,
+          job_key: jobKey,
+          kind,
+          attempt,
+          promised_usdg: promisedUsdg.toString(),
+          created_ms: now(),
+          updated_ms: now(),
+          outcome: 'submitting',
+          tx_hash: null,
+          fee_usdg: null,
+          gas_used: null,
+          gas_price_wei: null,
+          cost_usdg: null,
+          settled: 0,
+        })
+        .onConflict((conflict) => conflict.column('intent_key').doNothing())
+        .execute();
+    },
+
+    async changeAttempt(intentKey, change) {
+      const text = (value: bigint | null) => (value === null ? null : value.toString());
+      await db
+        .updateTable('keeper_attempts')
+        .set({
+          outcome: change.outcome,
+          updated_ms: now(),
+          ...(change.hash === undefined ? {} : { tx_hash: change.hash }),
+          ...(change.feeUsdg === undefined ? {} : { fee_usdg: text(change.feeUsdg) }),
+          ...(change.gasUsed === undefined ? {} : { gas_used: text(change.gasUsed) }),
+          ...(change.gasPriceWei === undefined ? {} : { gas_price_wei: text(change.gasPriceWei) }),
+          ...(change.costUsdg === undefined ? {} : { cost_usdg: text(change.costUsdg) }),
+          ...(change.settled === undefined ? {} : { settled: change.settled ? 1 : 0 }),
+        })
+        .where('intent_key', '=', intentKey)
+        .execute();
+    },
+
+    async unsettled(limit) {
+      const rows = await db
+        .selectFrom('keeper_attempts')
+        .selectAll()
+        .where('settled', '=', 0)
+        .orderBy('created_ms')
+        .limit(limit)
+        .execute();
+      return rows.map(attemptOf);
+    },
+
+    async decide(jobKey, { decision, detail, hash = null }) {
+      const at = now();
+      const short = detail.slice(0, MAX_DETAIL);
+      const last = await db
+        .selectFrom('keeper_decisions')
+        .selectAll()
+        .where('job_key', '=', jobKey)
+        .orderBy('seq', 'desc')
+        .limit(1)
+        .executeTakeFirst();
+      if (last !== undefined && last.decision === decision && last.tx_hash === hash) {
+        // The newest words of a repeated decision are the ones worth reading.
+        await db
+          .updateTable('keeper_decisions')
+          .set({ last_ms: at, repeats: last.repeats + 1, detail: short })
+          .where('job_key', '=', jobKey)
+          .where('seq', '=', last.seq)
+          .execute();
+        return;
+      }
+      const seq = (last?.seq ?? 0) + 1;
+      await db
+        .insertInto('keeper_decisions')
+        .values({
+          job_key: jobKey,
+          seq,
+          first_ms: at,
+          last_ms: at,
+          repeats: 1,
+          decision,
+          detail: short,
+          tx_hash: hash,
+        })
+        .execute();
+      if (seq > MAX_DECISIONS_PER_JOB) {
+        await db
+          .deleteFrom('keeper_decisions')
+          .where('job_key', '=', jobKey)
+          .where('seq', '<=', seq - MAX_DECISIONS_PER_JOB)
+          .execute();
+      }
+    },
+
+    async timeline(id) {
+      const like = `%:${id.toLowerCase()}`;
+      const decisions = await db
+        .selectFrom('keeper_decisions')
+        .selectAll()
+        .where('job_key', 'like', like)
+        .orderBy('job_key')
+        .orderBy('seq')
+        .execute();
+      const attempts = await db
+        .selectFrom('keeper_attempts')
+        .selectAll()
+        .where('job_key', 'like', like)
+        .orderBy('created_ms')
+        .execute();
+      const keys = [...new Set([...decisions, ...attempts].map((row) => row.job_key))];
+      return keys.map((jobKey) => ({
+        jobKey,
+        decisions: decisions.filter((row) => row.job_key === jobKey),
+        attempts: attempts.filter((row) => row.job_key === jobKey),
+      }));
+    },
+
+    async prune(beforeMs) {
+      await db.deleteFrom('keeper_decisions').where('last_ms', '<', beforeMs).execute();
+      await db.deleteFrom('keeper_jobs').where('updated_ms', '<', beforeMs).execute();
+      await db
+        .deleteFrom('keeper_attempts')
+        .where('settled', '=', 1)
+        .where('updated_ms', '<', beforeMs)
+        .execute();
+    },
+  };
+}
+
+function attemptOf(row: Selectable<AttemptRow>): Attempt {
+  return {
+    intentKey: row.intent_key,
+    jobKey: row.job_key,
+    kind: row.kind as AttemptKind,
+    attempt: row.attempt,
+    promisedUsdg: BigInt(row.promised_usdg),
+    createdMs: row.created_ms,
+    updatedMs: row.updated_ms,
+    outcome: row.outcome,
+    hash: row.tx_hash as Hex | null,
+    feeUsdg: row.fee_usdg === null ? null : BigInt(row.fee_usdg),
+    settled: row.settled === 1,
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * The keeper's own tables, beside the sender's in the same store. Amounts and gas are decimal text, times unix
+ * milliseconds: the column types mean the same in SQLite and PostgreSQL.
+ */
+import type { Kysely } from 'kysely';
+import type { Migrations } from '../../runtime/store/store.ts';
+
+/** What is remembered of one order between tries and restarts. */
+export type JobRow = {
+  job_key: string;
+  job_type: string;
+  ticker: string | null;
+  first_seen_ms: number;
+  updated_ms: number;
+  /** policy/patience.ts as JSON. */
+  patience: string;
+  /** Gas of the last passing simulation; null before one. */
+  gas: string | null;
+};
+
+/** One transaction that was handed to the sender, written before it was. */
+export type AttemptRow = {
+  intent_key: string;
+  job_key: string;
+  kind: string;
+  attempt: number;
+  promised_usdg: string;
+  created_ms: number;
+  updated_ms: number;
+  /** Tag of the sender's state; "submitting" before the first. */
+  outcome: string;
+  tx_hash: string | null;
+  fee_usdg: string | null;
+  gas_used: string | null;
+  gas_price_wei: string | null;
+  cost_usdg: string | null;
+  /** 1 once nothing about it can change any more. */
+  settled: number;
+};
+
+/** One line of an order's timeline; equal neighbours are one line with a count. */
+export type DecisionRow = {
+  job_key: string;
+  seq: number;
+  first_ms: number;
+  last_ms: number;
+  repeats: number;
+  decision: string;
+  detail: string;
+  tx_hash: string | null;
+};
+
+export type KeeperTables = {
+  keeper_jobs: JobRow;
+  keeper_attempts: AttemptRow;
+  keeper_decisions: DecisionRow;
+};
+
+export const keeperMigrations: Migrations = {
+  'keeper-001-journal': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await db.schema
+        .createTable('keeper_jobs')
+        .addColumn('job_key', 'text', (column) => column.primaryKey())
+        .addColumn('job_type', 'text', (column) => column.notNull())
+        .addColumn('ticker', 'text')
+        .addColumn('first_seen_ms', 'bigint', (column) => column.notNull())
+        .addColumn('updated_ms', 'bigint', (column) => column.notNull())
+        .addColumn('patience', 'text', (column) => column.notNull())
+        .addColumn('gas', 'text')
+        .execute();
+      await db.schema
+        .createIndex('keeper_jobs_updated')
+        .on('keeper_jobs')
+        .column('updated_ms')
+        .execute();
+      await db.schema
+        .createTable('keeper_attempts')
+        .addColumn('intent_key', 'text', (column) => column.primaryKey())
+        .addColumn('job_key', 'text', (column) => column.notNull())
+        .addColumn('kind', 'text', (column) => column.notNull())
+        .addColumn('attempt', 'integer', (column) => column.notNull())
+        .addColumn('promised_usdg', 'text', (column) => column.notNull())
+        .addColumn('created_ms', 'bigint', (column) => column.notNull())
+        .addColumn('updated_ms', 'bigint', (column) => column.notNull())
+        .addColumn('outcome', 'text', (column) => column.notNull())
+        .addColumn('tx_hash', 'text')
+        .addColumn('fee_usdg', 'text')
+        .addColumn('gas_used', 'text')
+        .addColumn('gas_price_wei', 'text')
+        .addColumn('cost_usdg', 'text')
+        .addColumn('settled', 'integer', (column) => column.notNull())
+        .execute();
+      await db.schema
+        .createIndex('keeper_attempts_job')
+        .on('keeper_attempts')
+        .columns(['job_key', 'kind', 'attempt'])
+        .unique()
+        .execute();
+      await db.schema
+        .createIndex('keeper_attempts_settled')
+        .on('keeper_attempts')
+        .columns(['settled', 'created_ms'])
+        .execute();
+      await db.schema
+        .createTable('keeper_decisions')
+        .addColumn('job_key', 'text', (column) => column.notNull())
+        .addColumn('seq', 'integer', (column) => column.notNull())
+        .addColumn('first_ms', 'bigint', (column) => column.notNull())
+        .addColumn('last_ms', 'bigint', (column) => column.notNull())
+        .addColumn('repeats', 'integer', (column) => column.notNull())
+        .addColumn('decision', 'text', (column) => column.notNull())
+        .addColumn('detail', 'text', (column) => column.notNull())
+        .addColumn('tx_hash', 'text')
+        .addPrimaryKeyConstraint('keeper_decisions_key', ['job_key', 'seq'])
+        .execute();
+      await db.schema
+        .createIndex('keeper_decisions_time')
+        .on('keeper_decisions')
+        .column('last_ms')
+        .execute();
+    },
+  },
+};

@@ -1,0 +1,59 @@
+/** A loop that runs one tick at a time, waits between them, and ends when told: no tick overlaps another. */
+import { setTimeout as delay } from 'node:timers/promises';
+
+export type Loop = {
+  /** Ends the wait at once and lets the running tick finish. */
+  stop(): Promise<void>;
+};
+
+/**
+ * Runs `tick` now and then `intervalMs` after each end, until stopped. A tick that throws is reported and the loop
+ * goes on: nothing that a tick meets may end the process's work.
+ */
+export function startLoop(options: {
+  intervalMs: number;
+  tick: (signal: AbortSignal) => Promise<void>;
+  onError: (error: unknown) => void;
+}): Loop {
+  const abort = new AbortController();
+  const { signal } = abort;
+  const run = async (): Promise<void> => {
+    while (!signal.aborted) {
+      try {
+        await options.tick(signal);
+      } catch (error) {
+        options.onError(error);
+      }
+      try {
+        await delay(options.intervalMs, undefined, { signal });
+      } catch {
+        // Expected: stopped while waiting.
+      }
+    }
+  };
+  const ended = run();
+  return {
+    stop: async () => {
+      abort.abort();
+      await ended;
+    },
+  };
+}
+
+/** Runs `work` over `items`, at most `width` at once, in their order; stops starting more once `enough` says so. */
+export async function runBounded<T>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<void>,
+  enough: () => boolean,
+): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < items.length && !enough()) {
+      const item = items[next];
+      next += 1;
+      if (item !== undefined) await work(item);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, worker));
+}

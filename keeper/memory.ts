@@ -1,0 +1,82 @@
+/** What is remembered per order, in memory over the journal: bounded, written through when it changes. */
+import type { JobMemory, Journal } from './journal/journal.ts';
+import {
+  after,
+  FRESH,
+  type Patience,
+  type PatienceEvent,
+  type PatienceRules,
+} from './policy/patience.ts';
+
+export type Memories = {
+  recall(jobKey: string, job: { type: string; ticker: string | null }): Promise<JobMemory>;
+  /** Applies an event; `fingerprint` absent: the one last seen of this job. Returns the new patience. */
+  apply(jobKey: string, event: PatienceEvent, fingerprint?: string): Promise<Patience>;
+  rememberGas(jobKey: string, gas: bigint): void;
+  quarantined(nowMs: number): number;
+};
+
+type Entry = JobMemory & { fingerprint: string };
+
+export function createMemories(options: {
+  journal: Journal;
+  rules: PatienceRules;
+  capacity: number;
+  now?: () => number;
+}): Memories {
+  const { journal, rules, capacity, now = Date.now } = options;
+  const entries = new Map<string, Entry>();
+
+  async function entryOf(
+    jobKey: string,
+    job: { type: string; ticker: string | null },
+  ): Promise<Entry> {
+    const held = entries.get(jobKey);
+    if (held !== undefined) {
+      // Re-inserted, so that the map's order is by use and its first key the one to drop.
+      entries.delete(jobKey);
+      entries.set(jobKey, held);
+      return held;
+    }
+    const stored = await journal.readJob(jobKey);
+    const entry: Entry = { ...(stored ?? { ...job, patience: FRESH, gas: null }), fingerprint: '' };
+    entries.set(jobKey, entry);
+    for (const oldest of entries.keys()) {
+      if (entries.size <= capacity) break;
+      entries.delete(oldest);
+    }
+    return entry;
+  }
+
+  return {
+    recall: entryOf,
+    async apply(jobKey, event, fingerprint) {
+      const entry = await entryOf(jobKey, { type: 'unknown', ticker: null });
+      const before = entry.patience;
+      if (fingerprint !== undefined) entry.fingerprint = fingerprint;
+      entry.patience = after(before, event, entry.fingerprint, now(), rules);
+      // Short waits are not worth a durable write: a restart that forgets them costs one more try.
+      if (worthKeeping(before, entry.patience)) await journal.writeJob(jobKey, entry);
+      return entry.patience;
+    },
+    rememberGas(jobKey, gas) {
+      const entry = entries.get(jobKey);
+      if (entry !== undefined) entry.gas = gas;
+    },
+    quarantined(nowMs) {
+      let count = 0;
+      for (const { patience } of entries.values()) {
+        if (patience.quarantine !== null && nowMs < patience.quarantine.untilMs) count += 1;
+      }
+      return count;
+    },
+  };
+}
+
+function worthKeeping(before: Patience, next: Patience): boolean {
+  return (
+    before.failures !== next.failures ||
+    before.reverts !== next.reverts ||
+    before.quarantine?.untilMs !== next.quarantine?.untilMs
+  );
+}

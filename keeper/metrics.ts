@@ -1,0 +1,44 @@
+/** Every metric of the keeper, created once. Labels are bounded: never an id, an address or a source's text. */
+import type { Metrics } from '../runtime/metrics.ts';
+
+export type KeeperMetrics = ReturnType<typeof createKeeperMetrics>;
+
+export function createKeeperMetrics(metrics: Metrics) {
+  return {
+    ticks: metrics.counter('ticks_total', 'Ticks of the loop, by how they ended.', ['result']),
+    tickDuration: metrics.histogram(
+      'tick_duration_seconds',
+      'Time of one tick.',
+      [0.01, 0.05, 0.2, 1, 5, 20],
+    ),
+    sourcePolls: metrics.counter('source_polls_total', 'Polls of the job sources, by result.', [
+      'result',
+    ]),
+    jobsListed: metrics.gauge('jobs_listed', 'Jobs in the last answers that passed the firewall.'),
+    jobsMalformed: metrics.counter('jobs_malformed_total', 'Listed jobs that did not parse.'),
+    jobsRefused: metrics.counter(
+      'jobs_refused_total',
+      'Listed jobs that the firewall refused, by reason.',
+      ['reason'],
+    ),
+    jobsQuarantined: metrics.gauge('jobs_quarantined', 'Jobs in quarantine now.'),
+    decisions: metrics.counter('decisions_total', 'Decisions about jobs.', ['decision']),
+    outcomes: metrics.counter('transactions_total', 'Transactions by kind and final outcome.', [
+      'kind',
+      'outcome',
+    ]),
+    feesReceived: metrics.counter(
+      'fees_received_usdg_total',
+      'Executor fees received, in dollars.',
+    ),
+    gasSpent: metrics.counter(
+      'gas_spent_usdg_total',
+      'Gas spent, in dollars at the ETH price of the time.',
+    ),
+    headBlock: metrics.gauge('head_block', 'Number of the last block seen.'),
+    ethPrice: metrics.gauge(
+      'eth_price_usd',
+      'ETH price used for gas costs, in dollars; 0 when unknown.',
+    ),
+  };
+}

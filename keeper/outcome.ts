@@ -1,0 +1,252 @@
+/**
+ * Turns the sender's states into the keeper's records: one place for what a submit answers at once and for what a
+ * later look finds. A mined fill is settled when its receipt told the fee that arrived and the block is final enough.
+ */
+import { formatUnits, type Hex } from 'viem';
+import type { IntentState, MinedReceipt, Refusal } from '../runtime/sender/types.ts';
+import { parseIntentKey } from './attempts.ts';
+import { feeFromLogs } from './chain/order.ts';
+import { readRevert } from './chain/revert.ts';
+import type { DecisionTag, KeeperContext } from './context.ts';
+import type { Attempt } from './journal/journal.ts';
+import type { PatienceEvent } from './policy/patience.ts';
+import { gasCostUsdg } from './policy/profit.ts';
+
+export const usdgText = (amount: bigint): string => `$${formatUnits(amount, 6)}`;
+
+const MILESTONES: ReadonlySet<DecisionTag> = new Set([
+  'sent',
+  'filled',
+  'armed',
+  'would_fill',
+  'would_arm',
+]);
+const SURPRISES: ReadonlySet<DecisionTag> = new Set([
+  'refused',
+  'short_fee',
+  'quarantined',
+  'reverted',
+  'not_sent',
+  'replaced_by_cancel',
+]);
+
+/** Journals and counts a decision, and logs it: expected ones at debug, money and faults louder. */
+export async function decide(
+  context: Pick<KeeperContext, 'journal' | 'metrics' | 'logger'>,
+  jobKey: string,
+  decision: DecisionTag,
+  detail: string,
+  hash: Hex | null = null,
+): Promise<void> {
+  context.metrics.decisions.inc({ decision });
+  const line = { job: jobKey, decision, detail, ...(hash === null ? {} : { hash }) };
+  if (SURPRISES.has(decision)) context.logger.warn(line, decision);
+  else if (MILESTONES.has(decision)) context.logger.info(line, decision);
+  else context.logger.debug(line, decision);
+  await context.journal.decide(jobKey, { decision, detail, hash });
+}
+
+/** Applies an event to a job's patience; says so when it ended in quarantine. */
+export async function applyEvent(
+  context: KeeperContext,
+  jobKey: string,
+  event: PatienceEvent,
+  fingerprint?: string,
+): Promise<void> {
+  const { quarantine } = await context.memories.apply(jobKey, event, fingerprint);
+  if (quarantine !== null && quarantine.sinceMs === context.now()) {
+    await decide(context, jobKey, 'quarantined', quarantine.reason);
+  }
+}
+
+/**
+ * Records where an attempt stands. Idempotent: called with the same state again it changes nothing and says nothing.
+ * @param ethPrice dollars x 1e18, for the cost in dollars; null when unknown
+ */
+export async function recordOutcome(
+  context: KeeperContext,
+  attempt: Attempt,
+  state: IntentState,
+  ethPrice: bigint | null,
+): Promise<void> {
+  const { journal } = context;
+  switch (state.tag) {
+    case 'queued':
+      if (attempt.outcome !== state.tag)
+        await journal.changeAttempt(attempt.intentKey, { outcome: state.tag });
+      return;
+    case 'broadcast':
+      if (attempt.outcome === state.tag && attempt.hash === state.hash) return;
+      // A fee read from a block that a reorg took back is no fee: the next receipt tells anew.
+      await journal.changeAttempt(attempt.intentKey, {
+        outcome: state.tag,
+        hash: state.hash,
+        feeUsdg: null,
+      });
+      await decide(
+        context,
+        attempt.jobKey,
+        'sent',
+        `${attempt.kind}, attempt ${attempt.attempt}`,
+        state.hash,
+      );
+      return;
+    case 'mined':
+    case 'reverted':
+      return recordIncluded(context, attempt, state, ethPrice);
+    case 'refused':
+      return recordRefused(context, attempt, state);
+    case 'cancelled':
+    case 'superseded': {
+      const hash = state.tag === 'cancelled' ? state.hash : null;
+      await journal.changeAttempt(attempt.intentKey, { outcome: state.tag, settled: true });
+      context.metrics.outcomes.inc({ kind: attempt.kind, outcome: state.tag });
+      const why =
+        state.tag === 'cancelled'
+          ? 'its gas price reached the cap'
+          : 'its nonce went to a transaction not ours';
+      await decide(context, attempt.jobKey, 'replaced_by_cancel', `${attempt.kind}: ${why}`, hash);
+      await applyEvent(context, attempt.jobKey, { tag: 'does_not_pay' });
+      return;
+    }
+  }
+}
+
+async function recordIncluded(
+  context: KeeperContext,
+  attempt: Attempt,
+  state: MinedReceipt & { tag: 'mined' | 'reverted' },
+  ethPrice: bigint | null,
+): Promise<void> {
+  const { journal, metrics } = context;
+  const isNew = attempt.outcome !== state.tag || attempt.hash !== state.hash;
+  const costUsdg =
+    ethPrice === null ? null : gasCostUsdg(state.gasUsed, state.effectiveGasPrice, ethPrice);
+  let feeUsdg = attempt.feeUsdg;
+  let feeKnown = attempt.kind !== 'fill' || state.tag === 'reverted' || feeUsdg !== null;
+  let noEvent = false;
+  if (!feeKnown) {
+    const read = await context.orders.receipt(state.hash);
+    if (read.tag === 'receipt') {
+      feeKnown = true;
+      const parts = parseIntentKey(attempt.intentKey);
+      feeUsdg =
+        parts === null ? null : feeFromLogs(read.logs, parts.escrow, parts.id, context.executor);
+      noEvent = feeUsdg === null;
+    }
+  }
+  const settled = state.confirmed && feeKnown;
+  if (!isNew && !settled && feeUsdg === attempt.feeUsdg) return;
+  await journal.changeAttempt(attempt.intentKey, {
+    outcome: state.tag,
+    hash: state.hash,
+    gasUsed: state.gasUsed,
+    gasPriceWei: state.effectiveGasPrice,
+    ...(costUsdg === null ? {} : { costUsdg }),
+    feeUsdg,
+    settled,
+  });
+  const cost = `gas ${state.gasUsed} at ${formatUnits(state.effectiveGasPrice, 9)} gwei${costUsdg === null ? '' : ` = ${usdgText(costUsdg)}`}`;
+  if (state.tag === 'reverted') {
+    if (isNew) {
+      await decide(
+        context,
+        attempt.jobKey,
+        'reverted',
+        `${attempt.kind} reverted on chain, ${cost}`,
+        state.hash,
+      );
+      const reason = `${attempt.kind} reverts on chain after passing simulation`;
+      await applyEvent(context, attempt.jobKey, { tag: 'reverted_on_chain', reason });
+    }
+  } else if (attempt.kind === 'arm') {
+    if (isNew) await decide(context, attempt.jobKey, 'armed', cost, state.hash);
+  } else if (feeKnown && (isNew || attempt.feeUsdg === null)) {
+    if (noEvent) {
+      context.logger.error(
+        { job: attempt.jobKey, hash: state.hash },
+        'a mined fill paid us no fee',
+      );
+    }
+    const fee = feeUsdg === null ? 'no fee' : usdgText(feeUsdg);
+    await decide(context, attempt.jobKey, 'filled', `fee ${fee} received, ${cost}`, state.hash);
+  }
+  if (settled) {
+    metrics.outcomes.inc({ kind: attempt.kind, outcome: state.tag });
+    if (feeUsdg !== null) metrics.feesReceived.inc(Number(feeUsdg) / 1e6);
+    if (costUsdg !== null) metrics.gasSpent.inc(Number(costUsdg) / 1e6);
+  }
+}
+
+/** Refusals that say something about our own surroundings, not about the job. */
+const OURS: ReadonlySet<Refusal> = new Set([
+  'no_wallet',
+  'insufficient_eth',
+  'rpc_unavailable',
+  'queue_full',
+  'stopping',
+]);
+
+async function recordRefused(
+  context: KeeperContext,
+  attempt: Attempt,
+  state: Extract<IntentState, { tag: 'refused' }>,
+): Promise<void> {
+  const { reason, message, revertData } = state;
+  await context.journal.changeAttempt(attempt.intentKey, {
+    outcome: `refused:${reason}`,
+    settled: true,
+  });
+  context.metrics.outcomes.inc({ kind: attempt.kind, outcome: 'refused' });
+  const id = parseIntentKey(attempt.intentKey)?.id ?? '0x';
+  const revert = reason === 'reverted_in_simulation' ? readRevert(revertData, id) : null;
+  if (revert !== null && revert.tag !== 'other') {
+    // Somebody was faster, or the market moved, between our simulation and the sender's.
+    await decide(
+      context,
+      attempt.jobKey,
+      revert.tag === 'closed' ? 'closed' : 'not_due',
+      revert.text,
+    );
+    await applyEvent(context, attempt.jobKey, {
+      tag: revert.tag === 'closed' ? 'closed' : 'not_due',
+    });
+    return;
+  }
+  await decide(
+    context,
+    attempt.jobKey,
+    'not_sent',
+    `${reason}: ${revert?.text ?? message}`.slice(0, 300),
+  );
+  const event: PatienceEvent = OURS.has(reason)
+    ? { tag: 'wait', ms: 5_000 }
+    : reason === 'fee_cap'
+      ? { tag: 'does_not_pay' }
+      : reason === 'expired'
+        ? { tag: 'wait', ms: 1_000 }
+        : { tag: 'failed', reason: `not sent: ${reason}` };
+  await applyEvent(context, attempt.jobKey, event);
+}
+
+/** Looks up every attempt that is not settled yet. Bounded; the oldest first. */
+export async function settleAttempts(
+  context: KeeperContext,
+  ethPrice: bigint | null,
+): Promise<number> {
+  const open = await context.journal.unsettled(200);
+  for (const attempt of open) {
+    const stored = await context.sender.get(attempt.intentKey);
+    if (stored !== null) {
+      await recordOutcome(context, attempt, stored.state, ethPrice);
+    } else if (context.now() - attempt.createdMs > 60_000) {
+      // The row was written and the process died before the sender had it: nothing was or will be sent under it
+      // unless the same job comes again, which reuses the number.
+      await context.journal.changeAttempt(attempt.intentKey, {
+        outcome: 'never_submitted',
+        settled: true,
+      });
+    }
+  }
+  return open.length;
+}

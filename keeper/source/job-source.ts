@@ -1,0 +1,76 @@
+/**
+ * Reads `/v1/jobs` from every configured API at once. A source that is slow, huge, broken or hostile yields nothing
+ * this time and is asked again at the next tick: no failure here locks anything out.
+ */
+import { type Job, parseJobs } from './job.ts';
+
+export type SourceOptions = {
+  /** Base URLs, without a trailing slash. */
+  urls: readonly string[];
+  /** Deadline of one request, body included. */
+  timeoutMs: number;
+  maxBytes: number;
+  maxJobs: number;
+};
+
+export type SourceAnswer =
+  | { tag: 'jobs'; source: number; jobs: Job[]; malformed: string[]; dropped: number }
+  | { tag: 'failed'; source: number; why: string };
+
+/** Asks every source; answers in the order of the URLs. Never throws. */
+export async function pollSources(
+  options: SourceOptions,
+  signal: AbortSignal,
+): Promise<SourceAnswer[]> {
+  return Promise.all(options.urls.map((url, source) => pollSource(url, source, options, signal)));
+}
+
+async function pollSource(
+  url: string,
+  source: number,
+  options: SourceOptions,
+  signal: AbortSignal,
+): Promise<SourceAnswer> {
+  try {
+    const response = await fetch(`${url}/v1/jobs`, {
+      headers: { accept: 'application/json' },
+      // A redirect would let one source speak with the name of another.
+      redirect: 'error',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]),
+    });
+    if (response.status !== 200) {
+      await response.body?.cancel();
+      return { tag: 'failed', source, why: `HTTP ${response.status}` };
+    }
+    const text = await readCapped(response, options.maxBytes);
+    if (text === null) return { tag: 'failed', source, why: `more than ${options.maxBytes} bytes` };
+    const parsed = parseJobs(JSON.parse(text), options.maxJobs);
+    if (parsed.tag === 'not_a_job_list') return { tag: 'failed', source, why: parsed.why };
+    const { jobs, malformed, dropped } = parsed;
+    return { tag: 'jobs', source, jobs, malformed, dropped };
+  } catch (error) {
+    // Expected: no connection, time-out, not JSON. The next tick asks again.
+    return { tag: 'failed', source, why: shortReason(error) };
+  }
+}
+
+/** The body as text, or null once it exceeds `maxBytes`. */
+async function readCapped(response: Response, maxBytes: number): Promise<string | null> {
+  if (response.body === null) return '';
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    // Leaving the loop cancels the stream.
+    if (size > maxBytes) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function shortReason(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown fault';
+  if (error instanceof SyntaxError) return 'not JSON';
+  const code = (error.cause as { code?: unknown } | undefined)?.code;
+  return typeof code === 'string' ? code : error.name;
+}
