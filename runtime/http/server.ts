@@ -3,7 +3,7 @@
  * mapper, `/health`, `/ready` and `/metrics`. A process adds its routes and nothing else.
  */
 import { randomUUID } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type Express, type RequestHandler, type Response } from 'express';
 import { ipKeyGenerator, rateLimit } from 'express-rate-limit';
@@ -33,6 +33,8 @@ export type HttpAppOptions = {
   errorBody?: (error: ApiError) => Record<string, unknown>;
   /** Refusal sent when the rate limit is hit. */
   rateLimited?: () => ApiError;
+  /** Keeps each body's text for `bodyTextOf`: what JSON.parse forgives (a key given twice) shows only there. */
+  keepBodyText?: boolean;
 };
 
 export type HttpApp = {
@@ -64,6 +66,14 @@ export const httpOptions = z.object({
 });
 
 export { portOption };
+
+/** Bodies as they came, for as long as their request lives. */
+const bodyTexts = new WeakMap<IncomingMessage, string>();
+
+/** The text of a parsed JSON body; null without one, or when the app does not keep it. */
+export function bodyTextOf(request: IncomingMessage): string | null {
+  return bodyTexts.get(request) ?? null;
+}
 
 function accessLog(logger: Logger): RequestHandler {
   return pinoHttp({
@@ -161,7 +171,18 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
       next();
     }
   };
-  app.use(requireJson, express.json({ limit: options.bodyLimitBytes, strict: true }));
+  const parseJson = express.json({
+    limit: options.bodyLimitBytes,
+    strict: true,
+    ...(options.keepBodyText === true
+      ? {
+          verify: (request: IncomingMessage, _response: unknown, body: Buffer) => {
+            bodyTexts.set(request, body.toString('utf8'));
+          },
+        }
+      : {}),
+  });
+  app.use(requireJson, parseJson);
 
   const methodsOf = new Map<string, Set<string>>([
     ['/health', new Set(['GET', 'HEAD'])],

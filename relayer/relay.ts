@@ -1,0 +1,244 @@
+/**
+ * The relay: a signed action in, one transaction at most, a true answer out.
+ *
+ * Order: schema, what the slot already holds, signature, rate of the key; then one aggregated read for nonce, grant,
+ * deadline, limits, pauses and balances; then the slot's row; then the simulation, and from its gas the fee; then the
+ * claim, and only then the sender. A digest whose slot is claimed meets none of these again: its intent has the answer.
+ */
+import { BaseError, type Hex } from 'viem';
+import type { Deployment } from '../contracts-abi/deployment.ts';
+import { type Action, actionDigest } from '../contracts-abi/typed-data.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Sender } from '../runtime/sender/types.ts';
+import { parseRelayBody } from './action-schema.ts';
+import { type Outcome, refused, takenRefusal } from './answer.ts';
+import type { Execution } from './chain/executed.ts';
+import type { MarksReader } from './chain/marks.ts';
+import type { SessionReader } from './chain/session.ts';
+import type { Simulation } from './chain/simulate.ts';
+import { checkSignature } from './checks/signature.ts';
+import { feeRefusal } from './fee.ts';
+import type { GasBudget } from './gas-budget.ts';
+import type { KeyLimiter } from './key-limiter.ts';
+import { currentFee, type FeePolicy } from './quote.ts';
+import type { Refusal } from './refusal.ts';
+import type { SlotStore, Version } from './slot-store.ts';
+import { admit, intentKey, type Slot } from './slots.ts';
+import { type SubmissionDeps, submitSlot } from './submission.ts';
+import { createVetting, executeCalldata } from './vetting.ts';
+
+export type RelayPolicy = {
+  waitMs: number;
+  fee: FeePolicy;
+  quoteSeconds: number;
+  inclusionMarginSeconds: number;
+  gasHeadroomPercent: bigint;
+  maxGas: bigint;
+  maxInFlight: number;
+  logLookback: bigint;
+};
+
+export type RelayDeps = {
+  deployment: Deployment;
+  policy: RelayPolicy;
+  sender: Sender;
+  slots: SlotStore;
+  limiter: KeyLimiter;
+  budget: GasBudget;
+  logger: Logger;
+  chain: {
+    session: SessionReader;
+    marks: MarksReader;
+    simulate: (call: { from: Hex; to: Hex; data: Hex }) => Promise<Simulation>;
+    findExecution: (action: Action) => Promise<Execution | null>;
+    nonceUsed: (account: Hex, nonce: bigint) => Promise<boolean>;
+  };
+  /** Unix milliseconds: of quotes only; deadlines are judged by the chain's clock. */
+  now?: () => number;
+};
+
+export type Relay = {
+  /** @param body the parsed JSON of a request. Never throws for an outcome. */
+  execute(body: unknown): Promise<Outcome>;
+  /** Goes on with a claimed slot without waiting for the chain: after a restart, or when its transaction was lost. */
+  resume(slot: Slot): Promise<void>;
+  inFlight(): number;
+  /** Ends all waits: requests are answered with what is known. */
+  stop(): void;
+};
+
+export function createRelay(deps: RelayDeps): Relay {
+  const { policy, sender, slots, chain, logger } = deps;
+  const module = deps.deployment.sessionModule;
+  const now = deps.now ?? Date.now;
+  const vetting = createVetting(deps);
+  /** Same digest, same promise: concurrent posts share one run. Bounded by `maxInFlight`. */
+  const running = new Map<Hex, Promise<Outcome>>();
+  let inFlight = 0;
+  let stopping = false;
+  let signalStop: () => void = () => undefined;
+  const stopped = new Promise<void>((resolve) => {
+    signalStop = resolve;
+  });
+
+  const submission: SubmissionDeps = {
+    sender,
+    slots,
+    prepare: (slot) => vetting.again(slot),
+    intentOf: (slot, key, gas) => ({
+      key,
+      kind: 'relay',
+      to: module,
+      data: executeCalldata(slot.action, slot.signature),
+      value: 0n,
+      gas: (gas * (100n + policy.gasHeadroomPercent)) / 100n,
+      notAfter: slot.action.deadline,
+      meta: { digest: slot.digest },
+    }),
+    nonceUsed: async (slot) =>
+      (await chain.nonceUsed(slot.id.account, slot.id.nonce))
+        ? await vetting.nonceUsedRefusal(slot.action, slot.digest)
+        : null,
+    stopped,
+    now,
+    onFault: (err, what, slot) => logger.warn({ err, digest: slot.digest }, what),
+  };
+  const submit = (slot: Slot, gas: bigint | null): Promise<Outcome> =>
+    submitSlot(submission, slot, gas, policy.waitMs);
+
+  const takenBy = async (slot: Slot): Promise<Outcome> => {
+    const stored = await sender.get(intentKey(slot.digest, slot.attempt));
+    return refused(takenRefusal(slot, stored?.state ?? null));
+  };
+
+  /** What a slot that somebody claimed says to this digest; null while it is open. */
+  const heldBy = async (slot: Slot | null, digest: Hex): Promise<Outcome | null> => {
+    const admission = admit(slot, digest);
+    if (admission.tag === 'open') return null;
+    return admission.tag === 'same'
+      ? await submit(admission.slot, null)
+      : await takenBy(admission.slot);
+  };
+
+  /** A version whose slot nobody has claimed yet. */
+  const relayNew = async (version: Version): Promise<Outcome> => {
+    if (deps.budget.exhausted()) {
+      return refused({
+        code: 'PAUSED',
+        message: "today's gas budget of the relayer is spent",
+        retryAfterSeconds: deps.budget.secondsToReset(),
+      });
+    }
+    const { action, digest } = version;
+    const [session, marks] = await Promise.all([chain.session(action), chain.marks.read()]);
+    const refusal = await vetting.checkSession(version, session);
+    if (refusal !== null) return refused(refusal);
+
+    const slot = await slots.open(version);
+    const held = await heldBy(slot, digest);
+    if (held !== null) return held;
+
+    const run = await vetting.dryRun(version, session);
+    if (run.tag === 'refused') return refused(run.refusal);
+    const current = currentFee({ gas: run.gas, ...marks }, policy.fee);
+    const unpaid = await feeRefusal(slots, {
+      slot,
+      offered: action.fee,
+      current,
+      session,
+      now: Math.floor(now() / 1_000),
+      quoteSeconds: policy.quoteSeconds,
+    });
+    if (unpaid !== null) return refused(unpaid);
+
+    const claimed = await slots.claim(version, current);
+    if (claimed !== null) return await submit(claimed, run.gas);
+    const lost = await heldBy(await slots.find(version.id), digest);
+    return (
+      lost ??
+      refused({ code: 'SERVER', message: 'the slot changed meanwhile: post the same body again' })
+    );
+  };
+
+  /** A fault before anything was handed to the sender. */
+  const faultRefusal = (err: unknown): Refusal => {
+    logger.warn({ err }, 'fault before broadcast');
+    return err instanceof BaseError
+      ? { code: 'UPSTREAM', message: 'the chain cannot be reached now: nothing was sent' }
+      : { code: 'SERVER', message: 'unexpected fault: nothing was sent' };
+  };
+
+  const sharing = (digest: Hex, start: () => Promise<Outcome>): Promise<Outcome> => {
+    const known = running.get(digest);
+    if (known !== undefined) return known;
+    const run = start()
+      .catch((error: unknown) => refused(faultRefusal(error)))
+      .finally(() => running.delete(digest));
+    running.set(digest, run);
+    return run;
+  };
+
+  const relayBody = async (body: unknown): Promise<Outcome> => {
+    const parsed = parseRelayBody(body);
+    if (parsed.tag === 'invalid') return refused({ code: 'BAD_REQUEST', message: parsed.message });
+    if (parsed.tag === 'cover') {
+      return refused({
+        code: 'BAD_REQUEST',
+        message: 'this deployment has no cover module: cover actions cannot be relayed',
+      });
+    }
+    const { action, signature } = parsed;
+    const digest = actionDigest(action, module);
+    const id = { module, account: action.account, nonce: action.nonce };
+    const admission = admit(await slots.find(id), digest);
+    // The signature that is on record was checked when it came.
+    if (admission.tag !== 'same' || admission.slot.signature !== signature) {
+      const { key } = action;
+      const signed = await checkSignature({ digest, signature, key, sessionModule: module });
+      if (!signed.ok) return refused(signed.refusal);
+    }
+    if (admission.tag === 'same') return await sharing(digest, () => submit(admission.slot, null));
+    if (admission.tag === 'taken') return await takenBy(admission.slot);
+    const token = deps.limiter.take(`${action.account}:${action.key}`);
+    if (!token.ok) {
+      return refused({
+        code: 'RATE_LIMITED',
+        message: 'this key posts too many actions: wait and retry',
+        retryAfterSeconds: token.retryAfterSeconds,
+      });
+    }
+    return await sharing(digest, () => relayNew({ id, digest, action, signature }));
+  };
+
+  return {
+    execute: async (body) => {
+      if (stopping || inFlight >= policy.maxInFlight) {
+        return refused({
+          code: 'PAUSED',
+          message: stopping ? 'the relayer is stopping' : 'the relayer is busy',
+          retryAfterSeconds: 1,
+        });
+      }
+      inFlight += 1;
+      try {
+        return await relayBody(body);
+      } catch (error) {
+        return refused(faultRefusal(error));
+      } finally {
+        inFlight -= 1;
+      }
+    },
+    resume: async (slot) => {
+      // A request is at it already.
+      if (running.has(slot.digest)) return;
+      const outcome = await submitSlot(submission, slot, null, 0);
+      const state = outcome.tag === 'answered' ? outcome.answer.status : outcome.refusal.code;
+      logger.info({ digest: slot.digest, state }, 'went on with an interrupted action');
+    },
+    inFlight: () => inFlight,
+    stop: () => {
+      stopping = true;
+      signalStop();
+    },
+  };
+}

@@ -1,0 +1,216 @@
+/**
+ * The rows of slots. Every change is one statement that names the state it expects, so that concurrent requests and
+ * several processes on one database agree without locks: who changed no row lost, and reads again.
+ */
+import type { Kysely } from 'kysely';
+import type { Address, Hex } from 'viem';
+import {
+  type Action,
+  type ActionJson,
+  actionFromJson,
+  actionToJson,
+} from '../contracts-abi/typed-data.ts';
+import type { RelayTables, SlotRow } from './migrations.ts';
+import type { Quote } from './quote.ts';
+import { released, retried, type Slot, type SlotId } from './slots.ts';
+
+export type Version = { id: SlotId; digest: Hex; action: Action; signature: Hex };
+
+export type SlotStore = {
+  find(id: SlotId): Promise<Slot | null>;
+  findByDigest(digest: Hex): Promise<Slot | null>;
+  /** Writes the digest as the version of an absent or open slot; returns the slot as it stands afterwards. */
+  open(version: Version): Promise<Slot>;
+  /**
+   * Sets an open slot's quote where none stands at `now` or the standing one asks for more; returns what then stands,
+   * or null when the slot is no longer open.
+   */
+  quote(id: SlotId, quote: Quote, now: number): Promise<Quote | null>;
+  /** Claims an open slot for a version, whichever it was at; null when somebody else was first. */
+  claim(version: Version, nextFee: bigint): Promise<Slot | null>;
+  /** After an attempt that never left: see `released`. */
+  release(slot: Slot): Promise<boolean>;
+  /** After an attempt that left and cannot execute: see `retried`. */
+  retry(slot: Slot): Promise<boolean>;
+  /** Claimed slots whose deadline is at or after `since` (unix seconds): what a restart may have interrupted. */
+  claimedSince(since: number, limit: number): Promise<Slot[]>;
+  /** Forgets open slots whose deadline and quote ended before `before` (unix seconds); returns how many. */
+  purge(before: number): Promise<number>;
+};
+
+export function createSlotStore(db: Kysely<RelayTables>, now: () => number = Date.now): SlotStore {
+  const where = (id: SlotId) => ({
+    module: id.module,
+    account: id.account,
+    nonce: id.nonce.toString(),
+  });
+  const find = async (id: SlotId): Promise<Slot | null> => {
+    const { module, account, nonce } = where(id);
+    const row = await db
+      .selectFrom('relay_slots')
+      .selectAll()
+      .where('module', '=', module)
+      .where('account', '=', account)
+      .where('nonce', '=', nonce)
+      .executeTakeFirst();
+    return row === undefined ? null : slotOf(row);
+  };
+  /** Moves a claimed slot of this very attempt. */
+  const move = async (from: Slot, to: Slot): Promise<boolean> => {
+    const { module, account, nonce } = where(from.id);
+    const result = await db
+      .updateTable('relay_slots')
+      .set({
+        state: to.state,
+        attempt: to.attempt,
+        was_broadcast: to.wasBroadcast ? 1 : 0,
+        updated_at: now(),
+      })
+      .where('module', '=', module)
+      .where('account', '=', account)
+      .where('nonce', '=', nonce)
+      .where('state', '=', 'claimed')
+      .where('digest', '=', from.digest)
+      .where('attempt', '=', from.attempt)
+      .executeTakeFirst();
+    return result.numUpdatedRows === 1n;
+  };
+
+  return {
+    find,
+    findByDigest: async (digest) => {
+      const row = await db
+        .selectFrom('relay_slots')
+        .selectAll()
+        .where('digest', '=', digest)
+        .executeTakeFirst();
+      return row === undefined ? null : slotOf(row);
+    },
+    open: async (opened) => {
+      const at = now();
+      const { id, action } = opened;
+      const version = { ...versionRow(opened), updated_at: at };
+      await db
+        .insertInto('relay_slots')
+        .values({
+          ...where(id),
+          ...version,
+          key: action.key,
+          state: 'open',
+          attempt: 0,
+          was_broadcast: 0,
+          quote_fee: null,
+          quote_expires_at: null,
+          next_fee: null,
+          created_at: at,
+        })
+        .onConflict((conflict) =>
+          conflict
+            .columns(['module', 'account', 'nonce'])
+            .doUpdateSet(version)
+            .where('relay_slots.state', '=', 'open'),
+        )
+        .execute();
+      const slot = await find(id);
+      if (slot === null) throw new Error('the row of a slot is gone although it was just written');
+      return slot;
+    },
+    quote: async (id, quote, at) => {
+      const { module, account, nonce } = where(id);
+      await db
+        .updateTable('relay_slots')
+        .set({
+          quote_fee: Number(quote.fee),
+          quote_expires_at: quote.expiresAt,
+          updated_at: now(),
+        })
+        .where('module', '=', module)
+        .where('account', '=', account)
+        .where('nonce', '=', nonce)
+        .where('state', '=', 'open')
+        .where((or) =>
+          or.or([
+            or('quote_fee', 'is', null),
+            or('quote_expires_at', '<', at),
+            or('quote_fee', '>', Number(quote.fee)),
+          ]),
+        )
+        .execute();
+      const slot = await find(id);
+      return slot === null || slot.state !== 'open' ? null : slot.quote;
+    },
+    claim: async (version, nextFee) => {
+      const { module, account, nonce } = where(version.id);
+      const result = await db
+        .updateTable('relay_slots')
+        .set({
+          ...versionRow(version),
+          state: 'claimed',
+          next_fee: Number(nextFee),
+          updated_at: now(),
+        })
+        .where('module', '=', module)
+        .where('account', '=', account)
+        .where('nonce', '=', nonce)
+        .where('state', '=', 'open')
+        .executeTakeFirst();
+      return result.numUpdatedRows === 1n ? await find(version.id) : null;
+    },
+    release: (slot) => move(slot, released(slot)),
+    retry: (slot) => move(slot, retried(slot)),
+    claimedSince: async (since, limit) => {
+      const rows = await db
+        .selectFrom('relay_slots')
+        .selectAll()
+        .where('state', '=', 'claimed')
+        .where('deadline', '>=', since)
+        .orderBy('deadline', 'desc')
+        .limit(limit)
+        .execute();
+      return rows.map(slotOf);
+    },
+    purge: async (before) => {
+      const result = await db
+        .deleteFrom('relay_slots')
+        .where('state', '=', 'open')
+        .where('attempt', '=', 0)
+        .where('deadline', '<', before)
+        .where((or) =>
+          or.or([or('quote_expires_at', 'is', null), or('quote_expires_at', '<', before)]),
+        )
+        .executeTakeFirst();
+      return Number(result.numDeletedRows);
+    },
+  };
+}
+
+function versionRow({ digest, action, signature }: Version) {
+  return {
+    digest,
+    action: JSON.stringify(actionToJson(action)),
+    signature,
+    deadline: action.deadline,
+  };
+}
+
+function slotOf(row: SlotRow): Slot {
+  return {
+    id: {
+      module: row.module as Address,
+      account: row.account as Address,
+      nonce: BigInt(row.nonce),
+    },
+    state: row.state,
+    digest: row.digest as Hex,
+    action: actionFromJson(JSON.parse(row.action) as ActionJson),
+    signature: row.signature as Hex,
+    attempt: row.attempt,
+    wasBroadcast: row.was_broadcast === 1,
+    quote:
+      row.quote_fee === null || row.quote_expires_at === null
+        ? null
+        : { fee: BigInt(row.quote_fee), expiresAt: row.quote_expires_at },
+    nextFee: row.next_fee === null ? null : BigInt(row.next_fee),
+    updatedAt: row.updated_at,
+  };
+}

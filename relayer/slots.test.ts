@@ -1,0 +1,203 @@
+import * as fc from 'fast-check';
+import type { Hex } from 'viem';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Action } from '../contracts-abi/typed-data.ts';
+import type { IntentState } from '../runtime/sender/types.ts';
+import { openStore, type Store } from '../runtime/store/store.ts';
+import { type RelayTables, relayMigrations } from './migrations.ts';
+import { createSlotStore, type SlotStore, type Version } from './slot-store.ts';
+import { admit, intentKey, MAX_ATTEMPTS, moveOf, released, retried, type Slot } from './slots.ts';
+
+const module = '0x5FC8d32690cc91D4c39d9d3abcBD16989F875707';
+const account = '0x90F79bf6EB2c4f870365E785982E1f101E93b906';
+const digestOf = (name: number): Hex => `0x${name.toString(16).padStart(64, '0')}`;
+
+function version(name: number, fee = 0n, nonce = 7n): Version {
+  const action: Action = {
+    account,
+    key: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65',
+    kind: 0,
+    vault: account,
+    amount: 2n ** 256n - 1n,
+    limit: 1n,
+    slippageBps: 50,
+    data: '0x',
+    nonce,
+    deadline: 1_800_000_000,
+    fee,
+  };
+  return {
+    id: { module, account, nonce },
+    digest: digestOf(name),
+    action,
+    signature: `0x${'11'.repeat(65)}`,
+  };
+}
+
+describe('slot rows', () => {
+  let store: Store<RelayTables>;
+  let slots: SlotStore;
+  let clock = 1_000_000;
+
+  beforeEach(async () => {
+    clock = 1_000_000;
+    store = await openStore<RelayTables>({ url: 'file::memory:', migrations: relayMigrations });
+    slots = createSlotStore(store.db, () => clock);
+  });
+  afterEach(async () => {
+    await store.close();
+  });
+
+  it('are written open, with the latest version, until one is claimed', async () => {
+    await slots.open(version(1));
+    const second = await slots.open(version(2, 5n));
+    expect(second).toMatchObject({ state: 'open', digest: digestOf(2), attempt: 0 });
+    expect(second.action).toEqual(version(2, 5n).action);
+
+    expect(await slots.claim(version(1), 10n)).toMatchObject({
+      state: 'claimed',
+      digest: digestOf(1),
+      nextFee: 10n,
+    });
+    expect(await slots.open(version(3))).toMatchObject({ state: 'claimed', digest: digestOf(1) });
+    expect(await slots.findByDigest(digestOf(1))).toMatchObject({ id: { nonce: 7n } });
+    expect(await slots.findByDigest(digestOf(3))).toBeNull();
+  });
+
+  it('are claimed once, whoever comes at the same time', async () => {
+    await slots.open(version(1));
+    const claims = await Promise.all(
+      [1, 2, 3, 4, 5].map((name) => slots.claim(version(name), 10n)),
+    );
+    expect(claims.filter((claim) => claim !== null)).toHaveLength(1);
+    const held = await slots.find(version(1).id);
+    expect(claims.find((claim) => claim !== null)).toEqual(held);
+  });
+
+  it('keep their quote until it ends, and change it before only for a cheaper one', async () => {
+    const { id } = version(1);
+    await slots.open(version(1));
+    expect(await slots.quote(id, { fee: 300n, expiresAt: 100 }, 50)).toEqual({
+      fee: 300n,
+      expiresAt: 100,
+    });
+    expect(await slots.quote(id, { fee: 400n, expiresAt: 200 }, 100)).toMatchObject({ fee: 300n });
+    expect(await slots.quote(id, { fee: 200n, expiresAt: 100 }, 100)).toMatchObject({ fee: 200n });
+    expect(await slots.quote(id, { fee: 900n, expiresAt: 300 }, 101)).toEqual({
+      fee: 900n,
+      expiresAt: 300,
+    });
+    await slots.open(version(2));
+    expect((await slots.find(id))?.quote).toEqual({ fee: 900n, expiresAt: 300 });
+    await slots.claim(version(2), 10n);
+    expect(await slots.quote(id, { fee: 1n, expiresAt: 900 }, 800)).toBeNull();
+  });
+
+  it('open again after a refusal, with a new attempt, and only from the attempt that was refused', async () => {
+    await slots.open(version(1));
+    const claimed = (await slots.claim(version(1), 10n)) as Slot;
+    expect(await slots.release(claimed)).toBe(true);
+    expect(await slots.release(claimed)).toBe(false);
+    expect(await slots.find(claimed.id)).toMatchObject({ state: 'open', attempt: 1 });
+    const again = (await slots.claim(version(2), 10n)) as Slot;
+    expect(await slots.release(claimed)).toBe(false);
+    expect(await slots.retry(again)).toBe(true);
+    const retry = (await slots.find(claimed.id)) as Slot;
+    expect(retry).toMatchObject({ state: 'claimed', attempt: 2, wasBroadcast: true });
+    expect(await slots.release(retry)).toBe(true);
+    expect(await slots.find(claimed.id)).toMatchObject({ state: 'claimed', attempt: 3 });
+  });
+
+  it('list what a restart may have interrupted, and forget what never was sent', async () => {
+    await slots.open(version(1, 0n, 1n));
+    await slots.open(version(2, 0n, 2n));
+    await slots.claim(version(2, 0n, 2n), 10n);
+    await slots.open(version(3, 0n, 3n));
+    await slots.quote(version(3, 0n, 3n).id, { fee: 1n, expiresAt: 1_800_000_500 }, 0);
+    expect(await slots.claimedSince(1_800_000_000, 10)).toMatchObject([{ digest: digestOf(2) }]);
+    expect(await slots.claimedSince(1_800_000_001, 10)).toEqual([]);
+    expect(await slots.purge(1_800_000_000)).toBe(0);
+    expect(await slots.purge(1_800_000_100)).toBe(1);
+    expect(await slots.find(version(3, 0n, 3n).id)).not.toBeNull();
+    expect(await slots.purge(1_800_000_501)).toBe(1);
+    expect(await slots.find(version(2, 0n, 2n).id)).not.toBeNull();
+  });
+});
+
+describe('admit and moveOf', () => {
+  const base: Slot = {
+    ...version(1),
+    state: 'open',
+    attempt: 0,
+    wasBroadcast: false,
+    quote: null,
+    nextFee: null,
+    updatedAt: 0,
+  };
+  const wallet = account;
+  const hash = digestOf(9);
+  const receipt = {
+    wallet,
+    nonce: 1,
+    hash,
+    blockNumber: 1n,
+    blockHash: hash,
+    gasUsed: 1n,
+    effectiveGasPrice: 1n,
+    confirmed: false,
+  } as const;
+  const states: fc.Arbitrary<IntentState> = fc.constantFrom<IntentState>(
+    { tag: 'queued' },
+    { tag: 'broadcast', wallet, nonce: 1, hash, hashes: [hash] },
+    { tag: 'mined', ...receipt },
+    { tag: 'reverted', ...receipt },
+    { tag: 'refused', reason: 'fee_cap', message: '', revertData: null },
+    { tag: 'refused', reason: 'stopping', message: '', revertData: null },
+    { tag: 'cancelled', wallet, nonce: 1, hash },
+    { tag: 'superseded', wallet, nonce: 1 },
+  );
+
+  it('never open a slot again, nor pass it to another digest, once anything was broadcast', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(states, fc.integer({ min: 1, max: 3 })), { maxLength: 30 }),
+        (steps) => {
+          let slot: Slot = base;
+          let out = false;
+          const openedAfterBroadcast: string[] = [];
+          const claimedKeys: string[] = [];
+          for (const [state, name] of steps) {
+            if (slot.state === 'open') {
+              if (out) openedAfterBroadcast.push(slot.digest);
+              slot = { ...slot, ...version(name), state: 'claimed' };
+              claimedKeys.push(intentKey(slot.digest, slot.attempt));
+            }
+            for (const other of [1, 2, 3]) {
+              const expected = slot.digest === digestOf(other) ? 'same' : 'taken';
+              expect(admit(slot, digestOf(other)).tag).toBe(expected);
+            }
+            if (state.tag !== 'refused' && state.tag !== 'queued') out = true;
+            const move = moveOf(slot, state);
+            if (move.tag === 'release') {
+              if (out && !slot.wasBroadcast) break; // refused after broadcast: no sender does that
+              slot = released(slot);
+            }
+            if (move.tag === 'retry') slot = retried(slot);
+          }
+          expect(openedAfterBroadcast).toEqual([]);
+          expect(new Set(claimedKeys).size).toBe(claimedKeys.length);
+        },
+      ),
+    );
+  });
+
+  it('begins at most a few attempts by itself', () => {
+    let slot: Slot = { ...base, state: 'claimed' };
+    let count = 0;
+    while (moveOf(slot, { tag: 'superseded', wallet, nonce: 1 }).tag === 'retry') {
+      slot = retried(slot);
+      count += 1;
+    }
+    expect(count).toBe(MAX_ATTEMPTS - 1);
+  });
+});

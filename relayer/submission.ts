@@ -1,0 +1,184 @@
+/**
+ * From a claimed slot to an outcome: hand the action to the sender, wait, and say what came of it.
+ *
+ * What must hold: the sender's key follows from digest and attempt alone, so whoever gets here for the same slot (a
+ * repeat, another replica, a restart) reaches the same intent; nothing here ever asks for a fee; a fault after the
+ * hand-over is answered as uncertain, with what is known.
+ */
+import type { Hex } from 'viem';
+import type { Intent, IntentState, Sender } from '../runtime/sender/types.ts';
+import {
+  hashOf,
+  minedAnswer,
+  type Outcome,
+  pendingAnswer,
+  refused,
+  revertedRefusal,
+  senderRefusal,
+  uncertainRefusal,
+} from './answer.ts';
+import type { Refusal } from './refusal.ts';
+import type { SlotStore } from './slot-store.ts';
+import { intentKey, moveOf, type Slot } from './slots.ts';
+import type { Vetted } from './vetting.ts';
+
+export type SubmissionDeps = {
+  sender: Sender;
+  slots: SlotStore;
+  /** Checks a claimed action again (deadline, grant, simulation); throws when the chain cannot be asked. */
+  prepare: (slot: Slot) => Promise<Vetted>;
+  /** `execute` calldata and target, with the gas limit. */
+  intentOf: (slot: Slot, key: string, gas: bigint) => Intent;
+  /** The refusal NONCE_USED when the chain says that the slot's nonce is used; null when it is free. */
+  nonceUsed: (slot: Slot) => Promise<Refusal | null>;
+  /** Resolves when the process stops: waits end early, what is in flight stays in the journal. */
+  stopped: Promise<void>;
+  /** Unix milliseconds. */
+  now: () => number;
+  onFault: (error: unknown, what: string, slot: Slot) => void;
+};
+
+/**
+ * A claim younger than this may still be on its way into the sender's journal by another process: it is not opened
+ * again, whatever a later look at the chain says.
+ */
+const CLAIM_SETTLES_MS = 30_000;
+
+/** @param gas from the simulation that the caller has just made; null: prepare first. */
+export async function submitSlot(
+  deps: SubmissionDeps,
+  claimed: Slot,
+  gas: bigint | null,
+  waitMs: number,
+): Promise<Outcome> {
+  const deadline = Date.now() + waitMs;
+  let slot = claimed;
+  let known = gas;
+  for (;;) {
+    const sent = await sendAttempt(deps, slot, known, deadline);
+    if (sent.tag === 'outcome') return sent.outcome;
+    const move = moveOf(slot, sent.state);
+    if (move.tag === 'keep') return await outcomeOf(deps, slot, sent.state);
+    if (move.tag === 'release') {
+      await deps.slots.release(slot);
+      return sent.state.tag === 'refused'
+        ? refused(senderRefusal(sent.state))
+        : refused(uncertainRefusal(slot.digest, null));
+    }
+    await deps.slots.retry(slot);
+    const next = await deps.slots.find(slot.id);
+    // Whoever moved the slot, one row tells the next attempt; the count in it bounds this loop.
+    if (next === null || next.digest !== slot.digest || next.attempt <= slot.attempt) {
+      return refused(uncertainRefusal(slot.digest, hashOf(sent.state)));
+    }
+    slot = next;
+    known = null;
+  }
+}
+
+type Sent = { tag: 'state'; state: IntentState } | { tag: 'outcome'; outcome: Outcome };
+
+/** One attempt: finds its intent or makes it, and waits for it until `deadline` (unix ms). */
+async function sendAttempt(
+  deps: SubmissionDeps,
+  slot: Slot,
+  gas: bigint | null,
+  deadline: number,
+): Promise<Sent> {
+  const key = intentKey(slot.digest, slot.attempt);
+  let hash: Hex | null = null;
+  try {
+    const stored = await deps.sender.get(key);
+    if (stored === null) {
+      const handed = await handOver(deps, slot, key, gas, deadline);
+      if (handed !== null) return { tag: 'outcome', outcome: handed };
+    } else {
+      hash = hashOf(stored.state);
+    }
+    const waitMs = Math.max(0, deadline - Date.now());
+    await Promise.race([deps.sender.wait(key, 'settled', waitMs), deps.stopped]);
+    const settled = await deps.sender.get(key);
+    return settled === null
+      ? { tag: 'outcome', outcome: refused(uncertainRefusal(slot.digest, null)) }
+      : { tag: 'state', state: settled.state };
+  } catch (error) {
+    deps.onFault(error, 'fault while an action is with the sender', slot);
+    return { tag: 'outcome', outcome: refused(uncertainRefusal(slot.digest, hash)) };
+  }
+}
+
+/** Prepares where needed and submits; an outcome when nothing was handed over, else null. */
+async function handOver(
+  deps: SubmissionDeps,
+  slot: Slot,
+  key: string,
+  gas: bigint | null,
+  deadline: number,
+): Promise<Outcome | null> {
+  let limit = gas;
+  if (limit === null) {
+    const prepared = await prepareClaimed(deps, slot);
+    if (prepared.tag === 'refused') {
+      // Somebody else may have handed it over meanwhile, which is why it cannot run a second time.
+      if ((await deps.sender.get(key)) !== null) return null;
+      const orphaned = deps.now() - slot.updatedAt > CLAIM_SETTLES_MS;
+      if (orphaned && !slot.wasBroadcast) await deps.slots.release(slot);
+      return refused(prepared.refusal);
+    }
+    limit = prepared.gas;
+  }
+  try {
+    await deps.sender.submit(deps.intentOf(slot, key, limit), {
+      timeoutMs: Math.max(1, deadline - Date.now()),
+    });
+    return null;
+  } catch (error) {
+    // Nothing was or will be sent (sender/types.ts). The slot stays claimed all the same: should the row have been
+    // written after all, a repeat under the same key finds it.
+    deps.onFault(error, 'the sender could not write an intent', slot);
+    return refused({
+      code: 'SERVER',
+      message: 'the action could not be recorded: nothing was sent; post the same body again',
+      details: { digest: slot.digest },
+    });
+  }
+}
+
+async function prepareClaimed(deps: SubmissionDeps, slot: Slot): Promise<Vetted> {
+  try {
+    return await deps.prepare(slot);
+  } catch (error) {
+    deps.onFault(error, 'a claimed action could not be checked', slot);
+    return {
+      tag: 'refused',
+      refusal: slot.wasBroadcast
+        ? uncertainRefusal(slot.digest, null)
+        : { code: 'UPSTREAM', message: 'the chain cannot be reached now: nothing was sent' },
+    };
+  }
+}
+
+async function outcomeOf(deps: SubmissionDeps, slot: Slot, state: IntentState): Promise<Outcome> {
+  if (state.tag === 'mined') return minedAnswer(slot, state);
+  if (state.tag === 'broadcast') return pendingAnswer(slot, state);
+  const otherwise =
+    state.tag === 'reverted'
+      ? revertedRefusal(slot, state)
+      : uncertainRefusal(slot.digest, hashOf(state));
+  return await unlessUsed(deps, slot, state, otherwise);
+}
+
+/** Ours did not run; if the nonce is used, somebody else's transaction did, and that is the truth to tell. */
+async function unlessUsed(
+  deps: SubmissionDeps,
+  slot: Slot,
+  state: IntentState,
+  otherwise: Refusal,
+): Promise<Outcome> {
+  try {
+    return refused((await deps.nonceUsed(slot)) ?? otherwise);
+  } catch (error) {
+    deps.onFault(error, 'the nonce of a settled action could not be read', slot);
+    return refused(uncertainRefusal(slot.digest, hashOf(state)));
+  }
+}

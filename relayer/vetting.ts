@@ -1,0 +1,125 @@
+/** The checks that ask the chain: session, dry run, and who used a nonce. */
+import { encodeFunctionData, type Hex } from 'viem';
+import { sessionModuleAbi } from '../contracts-abi/generated/index.ts';
+import type { Action } from '../contracts-abi/typed-data.ts';
+import { checkBalance } from './checks/balance.ts';
+import { checkDeadline } from './checks/deadline.ts';
+import { checkGrant } from './checks/grant.ts';
+import { checkLimits } from './checks/limits.ts';
+import { checkPause } from './checks/pause.ts';
+import type { Session } from './checks/session.ts';
+import { firstRefusal, type Refusal } from './refusal.ts';
+import type { RelayDeps } from './relay.ts';
+import { decodeRevert, refusalOfRevert } from './revert.ts';
+import { intentKey, type Slot } from './slots.ts';
+
+/** An action that passed, with the gas it needs (no headroom), or why it cannot go out now. */
+export type Vetted = { tag: 'passed'; gas: bigint } | { tag: 'refused'; refusal: Refusal };
+
+type Signed = { action: Action; signature: Hex; digest: Hex };
+
+export type Vetting = {
+  /** Nonce, grant, deadline, limits, pauses, balances: by what was read. */
+  checkSession(signed: Signed, session: Session): Promise<Refusal | null>;
+  dryRun(signed: Signed, session: Session): Promise<Vetted>;
+  /** Both, for an action whose slot is claimed already. */
+  again(slot: Slot): Promise<Vetted>;
+  /** NONCE_USED with the transaction that used it where it is known: the own journal first, then the chain. */
+  nonceUsedRefusal(action: Action, digest: Hex): Promise<Refusal>;
+};
+
+export function executeCalldata(action: Action, signature: Hex): Hex {
+  return encodeFunctionData({
+    abi: sessionModuleAbi,
+    functionName: 'execute',
+    args: [action, signature],
+  });
+}
+
+export function createVetting(deps: RelayDeps): Vetting {
+  const { policy, sender, slots, chain } = deps;
+  const module = deps.deployment.sessionModule;
+
+  const ownExecution = async (action: Action): Promise<{ hash: Hex; digest: Hex } | null> => {
+    const slot = await slots.find({ module, account: action.account, nonce: action.nonce });
+    if (slot === null || slot.state === 'open') return null;
+    const state = (await sender.get(intentKey(slot.digest, slot.attempt)))?.state;
+    return state?.tag === 'mined' ? { hash: state.hash, digest: slot.digest } : null;
+  };
+
+  const nonceUsedRefusal = async (action: Action, digest: Hex): Promise<Refusal> => {
+    const found = (await ownExecution(action)) ?? (await chain.findExecution(action));
+    if (found === null) {
+      return { code: 'NONCE_USED', message: 'this nonce is used on chain' };
+    }
+    const executed = found.digest === digest;
+    return {
+      code: 'NONCE_USED',
+      message: executed
+        ? 'this very action was executed already'
+        : 'this nonce was used by another action',
+      details: { hash: found.hash, executedDigest: found.digest, executed },
+    };
+  };
+
+  const checkSession = async (signed: Signed, session: Session): Promise<Refusal | null> => {
+    const { action, digest } = signed;
+    // First: an action is expired only when its nonce is unused (wire.md).
+    if (session.nonceUsed) return await nonceUsedRefusal(action, digest);
+    return firstRefusal([
+      () => checkGrant(action, session),
+      () =>
+        checkDeadline({
+          deadline: action.deadline,
+          blockTime: session.blockTime,
+          validUntil: session.grant.validUntil,
+          marginSeconds: policy.inclusionMarginSeconds,
+        }),
+      () => checkLimits(action, session),
+      () => checkPause(session),
+      () => checkBalance(action, session),
+    ]);
+  };
+
+  const dryRun = async (signed: Signed, session: Session): Promise<Vetted> => {
+    const wallet = sender.status().wallets.find(({ usable }) => usable);
+    if (wallet === undefined) {
+      const refusal = {
+        code: 'PAUSED',
+        message: 'no wallet can send now',
+        retryAfterSeconds: 5,
+      } as const;
+      return { tag: 'refused', refusal };
+    }
+    const { action, signature, digest } = signed;
+    const result = await chain.simulate({
+      from: wallet.address,
+      to: module,
+      data: executeCalldata(action, signature),
+    });
+    if (result.tag === 'reverted') {
+      const refusal = refusalOfRevert(decodeRevert(result.data), action, session);
+      if (refusal.code !== 'NONCE_USED') return { tag: 'refused', refusal };
+      return { tag: 'refused', refusal: await nonceUsedRefusal(action, digest) };
+    }
+    if (result.gas <= policy.maxGas) return result;
+    return {
+      tag: 'refused',
+      refusal: {
+        code: 'SIMULATION_FAILED',
+        message: `the action needs ${result.gas} gas: more than the relayer spends on one`,
+      },
+    };
+  };
+
+  return {
+    checkSession,
+    dryRun,
+    nonceUsedRefusal,
+    again: async (slot) => {
+      const session = await chain.session(slot.action);
+      const refusal = await checkSession(slot, session);
+      return refusal === null ? await dryRun(slot, session) : { tag: 'refused', refusal };
+    },
+  };
+}
