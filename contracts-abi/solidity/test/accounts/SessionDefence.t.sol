@@ -6,7 +6,6 @@ import {SessionModule} from "../../src/accounts/SessionModule.sol";
 import {SwapCall} from "../../src/interfaces/IBasketZapper.sol";
 import {ISafe} from "../../src/interfaces/ISafe.sol";
 import {ISessionModule} from "../../src/interfaces/ISessionModule.sol";
-import {TestToken} from "../support/TestToken.sol";
 import {AccountsFixture} from "./AccountsFixture.sol";
 
 /// The module's own look at the account holds even where the zapper, the token or the account itself lies
@@ -82,9 +81,10 @@ contract SessionDefenceTest is AccountsFixture {
 
     function test_less_than_the_bound_is_refused() public {
         hostile.setSell(1e18, 90e6, 90e6, 90e6);
-        bytes memory sig = signed(_sell());
+        ISessionModule.Action memory action = _sell();
+        bytes memory sig = signed(action);
         vm.expectPartialRevert(ISessionModule.WorseThanReference.selector);
-        module.execute(_sell(), sig);
+        module.execute(action, sig);
     }
 
     function test_a_constituent_taken_from_the_account_is_noticed() public {

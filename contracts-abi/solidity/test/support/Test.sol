@@ -122,6 +122,10 @@ abstract contract Test {
         vm.assertEq(left, right, "");
     }
 
+    function assertEq(bool left, bool right, string memory why) internal pure {
+        vm.assertEq(left, right, why);
+    }
+
     function assertEq(uint256 left, uint256 right) internal pure {
         vm.assertEq(left, right, "");
     }
