@@ -24,8 +24,8 @@ export interface Rpc {
   batch(calls: readonly RpcCall[]): Promise<readonly RpcAnswer[]>;
   /** One call to every endpoint in turn until one returns a result; all answers, in order of asking. */
   untilResult(call: RpcCall): Promise<readonly RpcAnswer[]>;
-  /** The same calls to every endpoint at once; for what must reach whoever listens. */
-  everywhere(calls: readonly RpcCall[]): Promise<void>;
+  /** The same calls to every endpoint at once; per call, the answers of all of them. */
+  everywhere(calls: readonly RpcCall[]): Promise<readonly (readonly RpcAnswer[])[]>;
   close(): void;
 }
 
@@ -184,7 +184,8 @@ export function createRpc(options: RpcOptions): Rpc {
       return answers;
     },
     everywhere: async (calls) => {
-      await Promise.all(endpoints.map((endpoint) => ask(endpoint, calls, limit)));
+      const all = await Promise.all(endpoints.map((endpoint) => ask(endpoint, calls, limit)));
+      return calls.map((_, index) => all.flatMap((answers) => answers[index] ?? []));
     },
     close: () => {
       for (const endpoint of endpoints) endpoint.close();

@@ -19,7 +19,7 @@ export class Wallet {
   /** Most that each held nonce may still cost, in wei. */
   readonly #costs = new Map<number, bigint>();
   #turn: Promise<unknown> = Promise.resolve();
-  /** The cost of the intent that last did not fit, until the balance covers it. */
+  /** Cost of the last intent asked about when it did not fit an idle wallet; zero when it did. */
   #unmet = 0n;
 
   constructor(address: Address, account: LocalAccount | null) {
@@ -40,27 +40,31 @@ export class Wallet {
     this.#costs.set(nonce, cost);
   }
 
-  /** Whether the balance covers `cost` on top of everything in flight; remembers what did not fit. */
+  /** Whether the balance covers `cost` on top of everything in flight. */
   affords(cost: bigint): boolean {
     if (this.balance === null) return false;
     const fits = this.balance >= this.committed + cost;
-    if (!fits && this.committed === 0n) this.#unmet = cost;
+    if (fits) this.#unmet = 0n;
+    else if (this.committed === 0n) this.#unmet = cost;
     return fits;
   }
 
-  /** Why it takes no new work, or null. */
-  problem(): string | null {
+  /** Why it can take no work at all, or null. A balance never read is no reason: it is read before a claim. */
+  blocked(): string | null {
     if (this.account === null) return 'its key is not loaded: the journal has work of it in flight';
-    if (this.balance === null) return 'its balance was not read yet';
+    if (this.balance === null) return null;
     if (this.balance === 0n) return 'it has no ETH';
     if (this.balance < this.committed) {
       return `its balance of ${this.balance} wei is below the ${this.committed} wei that its transactions in flight may cost`;
     }
-    if (this.#unmet > 0n && this.balance < this.#unmet) {
-      return `its balance of ${this.balance} wei is below the ${this.#unmet} wei that one transaction may cost`;
-    }
-    this.#unmet = 0n;
     return null;
+  }
+
+  /** What an operator should know: blocked, or too poor for the last intent asked about. */
+  problem(): string | null {
+    const blocked = this.blocked();
+    if (blocked !== null || this.balance === null || this.balance >= this.#unmet) return blocked;
+    return `its balance of ${this.balance} wei is below the ${this.#unmet} wei that one transaction may cost`;
   }
 
   /** Claims and signatures of one wallet happen one after another, so bytes reach the journal in nonce order. */
@@ -114,14 +118,16 @@ export class Wallets {
     return wallet;
   }
 
-  /** The least loaded wallet that may take one more, in turn among equals. */
-  pick(): Pick {
+  /** The least loaded wallet that may take one more, in turn among equals; `without` those already tried. */
+  pick(without: ReadonlySet<Address>): Pick {
     const withKey = this.all().filter(({ account }) => account !== null);
     if (withKey.length === 0) return { tag: 'none' };
-    // A balance never read is no reason: it is read before the nonce is claimed.
-    const usable = withKey.filter((wallet) => wallet.balance === null || wallet.problem() === null);
+    const usable = withKey.filter(
+      (wallet) => wallet.blocked() === null && !without.has(wallet.address),
+    );
     if (usable.length === 0) {
-      return { tag: 'unfunded', message: withKey[0]?.problem() ?? 'no wallet has ETH' };
+      const first = withKey.find((wallet) => wallet.problem() !== null);
+      return { tag: 'unfunded', message: first?.problem() ?? 'no wallet has enough ETH' };
     }
     this.#turn += 1;
     let best: Wallet | null = null;

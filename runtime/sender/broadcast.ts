@@ -1,0 +1,235 @@
+/**
+ * Signing and sending. Bytes are stored before they are sent, and an answer is believed only as far as it proves
+ * something: what may be out stays out, under the nonce it has.
+ */
+import type { Hex } from 'viem';
+import { keccak256 } from 'viem';
+import { classifySend, type SendVerdict } from './classify.ts';
+import type { SenderContext } from './context.ts';
+import { type Attempt, type Entry, newestAttempt } from './entry.ts';
+import type { Fees } from './fees.ts';
+import type { RpcCall } from './rpc.ts';
+import type { Wallet } from './wallets.ts';
+
+/** What is remembered about an intent in flight between ticks; lost at a restart without harm. */
+export type SendNote = {
+  /** When the same bytes go out again, unix ms. */
+  resendAt: number;
+  /** Answers in a row that were not an acceptance. */
+  failures: number;
+  /** Answers in a row by which a node rejected these bytes. */
+  rejections: number;
+  /** The fee is below what the chain or the pool takes now. */
+  underpriced: boolean;
+  /** When its nonce became the next one of its wallet, unix ms; 0 before. */
+  headOfLineSince: number;
+  /** Its time ran out before it was known to be out: only a cancel may go out now. */
+  abandoned: boolean;
+};
+
+export type SendOutcome = 'out' | 'released' | 'held';
+
+const FIRST_BACKOFF_MS = 250;
+const LONGEST_BACKOFF_MS = 30_000;
+const LONGEST_REBROADCAST_MS = 60_000;
+const RESENDS_PER_TICK = 50;
+export const REJECTIONS_UNTIL_CANCEL = 3;
+
+export class Broadcaster {
+  readonly #context: SenderContext;
+  /** One note per intent in flight; removed when it leaves flight. */
+  readonly #notes = new Map<string, SendNote>();
+
+  constructor(context: SenderContext) {
+    this.#context = context;
+  }
+
+  note(key: string): SendNote {
+    const known = this.#notes.get(key);
+    if (known) return known;
+    const fresh: SendNote = {
+      resendAt: 0,
+      failures: 0,
+      rejections: 0,
+      underpriced: false,
+      headOfLineSince: 0,
+      abandoned: false,
+    };
+    this.#notes.set(key, fresh);
+    return fresh;
+  }
+
+  forget(key: string): void {
+    this.#notes.delete(key);
+  }
+
+  /** Drops what late answers left behind about intents that are settled. */
+  prune(): void {
+    for (const key of this.#notes.keys()) {
+      if (this.#context.journal.peek(key) === null) this.#notes.delete(key);
+    }
+  }
+
+  /**
+   * Signs an attempt for the nonce that the entry holds and stores it; the newest bytes are then what is sent.
+   * Null when the entry moved on meanwhile. Call inside the wallet's turn.
+   */
+  async persist(
+    entry: Entry,
+    wallet: Wallet,
+    role: Attempt['role'],
+    gas: bigint,
+    fees: Fees,
+  ): Promise<{ entry: Entry; attempt: Attempt } | null> {
+    const { nonce, intent } = entry;
+    if (wallet.account === null || nonce === null) return null;
+    const execute = role === 'execute';
+    const raw: Hex = await wallet.account.signTransaction({
+      type: 'eip1559',
+      chainId: this.#context.chainId,
+      nonce,
+      to: execute ? intent.to : wallet.address,
+      data: execute ? intent.data : '0x',
+      value: execute ? intent.value : 0n,
+      gas,
+      maxFeePerGas: fees.maxFee,
+      maxPriorityFeePerGas: fees.tip,
+    });
+    if (execute && newestAttempt(entry) === null) this.#context.onDurablePoint('signed');
+    const attempt: Attempt = {
+      hash: keccak256(raw),
+      wallet: wallet.address,
+      nonce,
+      role,
+      raw,
+      gas,
+      maxFee: fees.maxFee,
+      tip: fees.tip,
+      createdAt: this.#context.clock(),
+    };
+    const first = newestAttempt(entry) === null;
+    const stored = await this.#context.journal.apply(entry.key, { type: 'persisted', attempt });
+    if (stored === null) return null;
+    this.#context.onDurablePoint(
+      role === 'cancel' ? 'cancel_persisted' : first ? 'persisted' : 'replacement_persisted',
+    );
+    // Its own send comes first; the loop repeats it only when that one does not come back.
+    this.note(entry.key).resendAt = this.#context.clock() + this.#context.settings.rebroadcastMs;
+    wallet.setCost(nonce, gas * fees.maxFee + (execute ? intent.value : 0n));
+    return { entry: stored, attempt };
+  }
+
+  /** Sends the newest bytes to the first endpoint that takes them. */
+  async send(entry: Entry, wallet: Wallet): Promise<SendOutcome> {
+    const attempt = newestAttempt(entry);
+    if (attempt === null) return 'held';
+    const answers = await this.#context.rpc.untilResult(sendCall(attempt));
+    const first = entry.attempts.length === 1;
+    this.#context.onDurablePoint(
+      attempt.role === 'cancel' ? 'cancel_sent' : first ? 'sent' : 'replacement_sent',
+    );
+    return await this.#conclude(entry, attempt, wallet, classifySend(answers));
+  }
+
+  /** Sends the same bytes again for every entry that is due, in one request to each endpoint. */
+  async resend(entries: readonly Entry[]): Promise<void> {
+    const now = this.#context.clock();
+    const due = entries
+      .filter(({ key }) => this.note(key).resendAt <= now && !this.note(key).abandoned)
+      .flatMap((entry) => {
+        const attempt = newestAttempt(entry);
+        return attempt === null ? [] : [{ entry, attempt }];
+      })
+      .slice(0, RESENDS_PER_TICK);
+    if (due.length === 0) return;
+    this.#context.metrics.event('rebroadcast');
+    this.#context.logger.debug({ count: due.length }, 'sending the same bytes again');
+    const answers = await this.#context.rpc.everywhere(due.map(({ attempt }) => sendCall(attempt)));
+    for (const [index, { entry, attempt }] of due.entries()) {
+      const wallet = this.#context.wallets.of(attempt.wallet);
+      await this.#conclude(entry, attempt, wallet, classifySend(answers[index] ?? []));
+    }
+  }
+
+  async #conclude(
+    entry: Entry,
+    attempt: Attempt,
+    wallet: Wallet,
+    verdict: SendVerdict,
+  ): Promise<SendOutcome> {
+    const { journal, settings, logger, clock } = this.#context;
+    const note = this.note(entry.key);
+    const line = { intent: entry.key, hash: attempt.hash, nonce: attempt.nonce };
+    if (verdict.tag === 'accepted') {
+      note.failures = 0;
+      note.rejections = 0;
+      note.underpriced = false;
+      const wait = Math.max(settings.rebroadcastMs, clock() - attempt.createdAt);
+      note.resendAt = clock() + Math.min(wait, LONGEST_REBROADCAST_MS);
+      await this.#markOut(entry);
+      return 'out';
+    }
+    note.failures += 1;
+    const backoff = FIRST_BACKOFF_MS * 2 ** Math.min(note.failures - 1, 10);
+    note.resendAt = clock() + Math.min(backoff, LONGEST_BACKOFF_MS);
+    logger[note.failures === 1 ? 'warn' : 'debug'](
+      { ...line, verdict: verdict.tag, reason: verdict.message, failures: note.failures },
+      'the node did not take the transaction',
+    );
+    switch (verdict.tag) {
+      case 'not_delivered':
+        this.#context.metrics.event('not_delivered');
+        return (await this.#release(entry, attempt, wallet)) ? 'released' : 'held';
+      case 'unknown':
+      case 'nonce_consumed':
+        // Both may mean that it is in the chain already: the next tick looks.
+        await this.#markOut(entry);
+        this.#context.nudge();
+        return 'out';
+      case 'underpriced':
+        note.underpriced = true;
+        this.#context.nudge();
+        return 'held';
+      case 'insufficient_funds':
+        // The balance in memory was wrong; the next tick reads it again.
+        wallet.balanceAt = 0;
+        this.#context.nudge();
+        return 'held';
+      case 'rejected':
+        note.rejections += 1;
+        return 'held';
+    }
+    const never: never = verdict;
+    return never;
+  }
+
+  async #markOut(entry: Entry): Promise<void> {
+    const moved = await this.#context.journal.apply(entry.key, { type: 'sent' });
+    if (moved === null) return;
+    this.#context.metrics.broadcastSeconds((this.#context.clock() - entry.createdAt) / 1_000);
+    this.#context.onDurablePoint('broadcast_stored');
+  }
+
+  /**
+   * Gives the nonce back when the bytes certainly went nowhere and no later nonce was given: the next intent takes it.
+   * This intent stays bound to it, and takes another only after somebody else's transaction consumed it.
+   */
+  async #release(entry: Entry, attempt: Attempt, wallet: Wallet): Promise<boolean> {
+    return await wallet.inTurn(async () => {
+      if (!wallet.book.isTail(attempt.nonce)) return false;
+      const released = await this.#context.journal.apply(
+        entry.key,
+        { type: 'released' },
+        ({ phase, attempts }) => phase === 'signed' && attempts.at(-1)?.hash === attempt.hash,
+      );
+      if (released === null) return false;
+      wallet.book.release(attempt.nonce);
+      this.forget(entry.key);
+      return true;
+    });
+  }
+}
+
+function sendCall(attempt: Attempt): RpcCall {
+  return { method: 'eth_sendRawTransaction', params: [attempt.raw] };
+}

@@ -1,0 +1,370 @@
+/**
+ * From the queue to the wire: simulate, claim a nonce, sign, store, send. A nonce is claimed only after the simulation
+ * passed, and everything before the claim may fail without a trace on the chain.
+ */
+import type { Address } from 'viem';
+import { Broadcaster } from './broadcast.ts';
+import { classifyEstimate } from './classify.ts';
+import type { SenderContext } from './context.ts';
+import type { Entry } from './entry.ts';
+import { newestAttempt } from './entry.ts';
+import { type Fees, firstFees, withHeadroom } from './fees.ts';
+import { JournalConflict } from './journal.ts';
+import { syncWallets } from './sync.ts';
+import type { Refusal } from './types.ts';
+import type { Wallet } from './wallets.ts';
+
+type Step =
+  | { tag: 'done' }
+  /** No capacity: the next settled intent makes some. */
+  | { tag: 'busy' }
+  | { tag: 'retry'; reason: Refusal; message: string }
+  | { tag: 'refuse'; reason: Refusal; message: string; revertData?: `0x${string}` | null };
+
+type Prepared = { wallet: Wallet; gas: bigint; fees: Fees };
+
+const NO_ANSWER: Step = {
+  tag: 'retry',
+  reason: 'rpc_unavailable',
+  message: 'the RPC did not answer',
+};
+const CONCURRENT = 16;
+/** An idle wallet's count older than this is read again before a claim. */
+const FRESH_MS = 1_000;
+const BUSY_PAUSE_MS = 500;
+const LONGEST_RETRY_MS = 2_000;
+
+export class Dispatcher {
+  readonly #context: SenderContext;
+  readonly #broadcaster: Broadcaster;
+  readonly #fatal: (error: unknown) => void;
+  readonly #running = new Map<string, Promise<void>>();
+  /** Backoff of queued intents: bounded by the queue. */
+  readonly #retries = new Map<string, { since: number; at: number; count: number }>();
+  #stopped = false;
+
+  constructor(context: SenderContext, broadcaster: Broadcaster, fatal: (error: unknown) => void) {
+    this.#context = context;
+    this.#broadcaster = broadcaster;
+    this.#fatal = fatal;
+  }
+
+  /** Starts what can start now, oldest first. */
+  pump(): void {
+    if (this.#stopped) return;
+    const now = this.#context.clock();
+    for (const entry of this.#context.journal.active()) {
+      if (this.#running.size >= CONCURRENT) return;
+      if (entry.phase !== 'queued' || this.#running.has(entry.key)) continue;
+      if ((this.#retries.get(entry.key)?.at ?? 0) > now) continue;
+      if (entry.nonce === null && this.#context.wallets.pick(new Set()).tag === 'busy') continue;
+      const run = this.#run(entry.key).finally(() => {
+        this.#running.delete(entry.key);
+        this.#context.nudge();
+      });
+      this.#running.set(entry.key, run);
+    }
+  }
+
+  /** Starts nothing more; resolves when what was started has reached a durable state. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all(this.#running.values());
+  }
+
+  /** Refuses what has waited in the queue past its deadline or the longest wait. */
+  async expireQueue(): Promise<void> {
+    const { journal, head, settings, clock } = this.#context;
+    const time = head.block?.timestamp ?? 0;
+    for (const entry of [...journal.active()]) {
+      if (entry.phase !== 'queued' || this.#running.has(entry.key)) continue;
+      if (entry.intent.notAfter !== undefined && time > entry.intent.notAfter) {
+        await this.#refuse(entry.key, 'expired', 'its time ran out before it could be sent');
+      } else if (clock() - entry.createdAt > settings.queueWaitMs) {
+        await this.#refuse(entry.key, 'no_wallet', 'no wallet came free in time');
+      }
+    }
+  }
+
+  /** Takes back claims whose release could not be written when their dispatch failed. */
+  async repairClaims(): Promise<void> {
+    for (const entry of [...this.#context.journal.active()]) {
+      if (entry.phase !== 'claimed' || this.#running.has(entry.key)) continue;
+      const { wallet, nonce } = entry;
+      const released = await this.#context.journal.apply(entry.key, { type: 'released' });
+      if (released === null || wallet === null || nonce === null) continue;
+      this.#context.wallets.of(wallet).book.release(nonce);
+    }
+  }
+
+  async #run(key: string): Promise<void> {
+    try {
+      const entry = this.#context.journal.peek(key);
+      if (entry?.phase !== 'queued') return;
+      const step = await this.#dispatch(entry);
+      if (step.tag === 'refuse') {
+        await this.#refuse(key, step.reason, step.message, step.revertData ?? null);
+      } else if (step.tag === 'retry') await this.#backOff(key, step.reason, step.message);
+      else if (step.tag === 'busy') this.#retries.set(key, this.#pause());
+      else this.#retries.delete(key);
+    } catch (error) {
+      if (error instanceof JournalConflict) return this.#fatal(error);
+      // A fault of the store or of ours: nothing is lost, the row still says where the intent stands.
+      this.#context.logger.error({ err: error, intent: key }, 'dispatch failed');
+      this.#later(key);
+    }
+  }
+
+  async #dispatch(entry: Entry): Promise<Step> {
+    if (entry.nonce !== null && entry.wallet !== null) return await this.#sendBound(entry);
+    const tried = new Set<Address>();
+    let tiedUp = false;
+    let refreshed = false;
+    for (;;) {
+      const pick = this.#context.wallets.pick(tried);
+      if (pick.tag === 'none') {
+        return { tag: 'refuse', reason: 'no_wallet', message: 'no key is loaded' };
+      }
+      if (pick.tag === 'busy' || (pick.tag === 'unfunded' && tiedUp)) return { tag: 'busy' };
+      if (pick.tag === 'unfunded') {
+        const { message } = pick;
+        if (refreshed) return { tag: 'refuse', reason: 'insufficient_eth', message };
+        // Somebody may have topped one up since: a refusal is final, so it rests on a fresh read.
+        refreshed = true;
+        tried.clear();
+        const synced = await syncWallets(this.#context, this.#context.wallets.all());
+        if (synced === null || synced === 'behind') return NO_ANSWER;
+        continue;
+      }
+      const { wallet } = pick;
+      wallet.reserved += 1;
+      try {
+        const prepared = await this.#prepare(entry, wallet);
+        if (prepared === 'unfunded' || prepared === 'tied_up') {
+          tiedUp = tiedUp || prepared === 'tied_up';
+          tried.add(wallet.address);
+          continue;
+        }
+        return 'tag' in prepared ? prepared : await this.#claimAndSend(entry, prepared);
+      } finally {
+        wallet.reserved -= 1;
+      }
+    }
+  }
+
+  /** Reads what is stale, checks time, estimates (the simulation) and sets fees. Nothing of it is on the chain. */
+  async #prepare(entry: Entry, wallet: Wallet): Promise<Prepared | Step | 'unfunded' | 'tied_up'> {
+    const { head, settings, rpc, clock } = this.#context;
+    const { intent } = entry;
+    const idle = wallet.book.inFlight === 0 && clock() - wallet.syncedAt > FRESH_MS;
+    if (idle || wallet.balance === null || head.age(clock()) > FRESH_MS) {
+      const synced = await syncWallets(
+        this.#context,
+        idle || wallet.balance === null ? [wallet] : [],
+      );
+      if (synced === null || synced === 'behind') {
+        return NO_ANSWER;
+      }
+    }
+    const block = head.block;
+    if (block === null || wallet.balance === null) {
+      return NO_ANSWER;
+    }
+    if (intent.notAfter !== undefined && block.timestamp > intent.notAfter) {
+      return { tag: 'refuse', reason: 'expired', message: 'its time ran out before it was sent' };
+    }
+    const fees = firstFees(block.baseFee, settings.tip, {
+      cap: settings.maxFee,
+      intentCap: intent.maxFeePerGas ?? null,
+      bumpPercent: settings.bumpPercent,
+    });
+    if (fees.tag === 'over_cap') {
+      const message = `the chain asks ${fees.needed} wei per gas, above the limit`;
+      return { tag: 'refuse', reason: 'fee_cap', message };
+    }
+    let gas = intent.gas;
+    if (gas === undefined) {
+      const call = {
+        from: wallet.address,
+        to: intent.to,
+        data: intent.data,
+        value: hex(intent.value),
+      };
+      const [answer] = await rpc.batch([{ method: 'eth_estimateGas', params: [call] }]);
+      if (answer === undefined) {
+        return NO_ANSWER;
+      }
+      const verdict = classifyEstimate(answer);
+      switch (verdict.tag) {
+        case 'gas':
+          gas = withHeadroom(verdict.gas, settings.gasHeadroomPercent);
+          break;
+        case 'reverted': {
+          const { message, revertData } = verdict;
+          return { tag: 'refuse', reason: 'reverted_in_simulation', message, revertData };
+        }
+        case 'insufficient_funds':
+          wallet.syncedAt = 0;
+          return 'unfunded';
+        case 'rejected':
+          return { tag: 'refuse', reason: 'rejected_by_node', message: verdict.message };
+        case 'retry':
+          return { tag: 'retry', reason: 'rpc_unavailable', message: verdict.message };
+      }
+    }
+    if (!wallet.affords(gas * fees.fees.maxFee + intent.value)) {
+      // Money tied up in flight comes back; money that is not there does not.
+      return wallet.committed > 0n ? 'tied_up' : 'unfunded';
+    }
+    return { wallet, gas, fees: fees.fees };
+  }
+
+  async #claimAndSend(entry: Entry, prepared: Prepared): Promise<Step> {
+    const { wallet, gas, fees } = prepared;
+    const persisted = await wallet.inTurn(async () => {
+      // The turn may have been waited for: the wallet must still afford it.
+      if (!wallet.affords(gas * fees.maxFee + entry.intent.value)) return 'busy' as const;
+      const nonce = wallet.book.allocate(entry.key);
+      wallet.setCost(nonce, gas * fees.maxFee + entry.intent.value);
+      return await this.#signUnder(entry, wallet, nonce, gas, fees);
+    });
+    if (persisted === 'busy') return { tag: 'busy' };
+    if (persisted === null) return { tag: 'done' };
+    return await this.#sendFirst(persisted, wallet);
+  }
+
+  /** Writes the claim of a nonce already taken in the book, then the bytes. Call inside the wallet's turn. */
+  async #signUnder(
+    entry: Entry,
+    wallet: Wallet,
+    nonce: number,
+    gas: bigint,
+    fees: Fees,
+  ): Promise<Entry | null> {
+    let claimed: Entry | null = null;
+    try {
+      const event = { type: 'claimed', wallet: wallet.address, nonce } as const;
+      claimed = await this.#context.journal.apply(entry.key, event);
+      if (claimed === null) {
+        wallet.book.release(nonce);
+        return null;
+      }
+      this.#context.onDurablePoint('claimed');
+      const stored = await this.#broadcaster.persist(claimed, wallet, 'execute', gas, fees);
+      return stored?.entry ?? null;
+    } catch (error) {
+      // No bytes left this process: the claim is taken back, in the book and, where the store lets us, in the row.
+      // If not even that can be written, `repairClaims` does it later; until then the nonce stays held.
+      if (claimed !== null) await this.#context.journal.apply(entry.key, { type: 'released' });
+      wallet.book.release(nonce);
+      throw error;
+    }
+  }
+
+  async #sendFirst(entry: Entry, wallet: Wallet): Promise<Step> {
+    const outcome = await this.#broadcaster.send(entry, wallet);
+    if (outcome === 'released') {
+      return {
+        tag: 'retry',
+        reason: 'rpc_unavailable',
+        message: 'no endpoint took the transaction',
+      };
+    }
+    return { tag: 'done' };
+  }
+
+  /** Bytes exist from a send that went nowhere: the same ones go out, if their nonce is still to be had. */
+  async #sendBound(entry: Entry): Promise<Step> {
+    const { nonce, wallet: address } = entry;
+    if (nonce === null || address === null) return { tag: 'done' };
+    const wallet = this.#context.wallets.of(address);
+    const holder = wallet.book.holder(nonce);
+    // Another intent has the nonce: when that one is mined, the loop frees this one from it.
+    if (nonce < wallet.book.count || (holder !== null && holder !== entry.key))
+      return { tag: 'busy' };
+    if (entry.intent.notAfter !== undefined) {
+      const synced = await syncWallets(this.#context, []);
+      const time = this.#context.head.block?.timestamp ?? 0;
+      if (synced !== null && time > entry.intent.notAfter) {
+        return { tag: 'refuse', reason: 'expired', message: 'its time ran out before it was sent' };
+      }
+    }
+    const claimed = await wallet.inTurn(async () => {
+      if (!wallet.book.take(nonce, entry.key)) return null;
+      const event = { type: 'claimed', wallet: address, nonce } as const;
+      const moved = await this.#context.journal.apply(entry.key, event);
+      if (moved === null) wallet.book.release(nonce);
+      return moved;
+    });
+    if (claimed === null) return { tag: 'busy' };
+    const attempt = newestAttempt(claimed);
+    if (attempt) wallet.setCost(nonce, attempt.gas * attempt.maxFee + entry.intent.value);
+    return await this.#sendFirst(claimed, wallet);
+  }
+
+  /** Takes a nonce that nobody holds and that blocks later ones, with an empty transaction to the wallet itself. */
+  async fillHole(wallet: Wallet, nonce: number): Promise<void> {
+    const { journal, clock, logger, metrics } = this.#context;
+    const key = `sender:fill:${wallet.address}:${nonce}:${clock()}`;
+    const intent = { key, kind: 'fill', to: wallet.address, data: '0x', value: 0n } as const;
+    this.#running.set(key, Promise.resolve());
+    try {
+      const { entry } = await journal.insert(intent);
+      const prepared = await this.#prepare(entry, wallet);
+      if (typeof prepared === 'string' || 'tag' in prepared) {
+        await this.#refuse(key, 'rpc_unavailable', 'the hole could not be filled now');
+        return;
+      }
+      const { gas, fees } = prepared;
+      const stored = await wallet.inTurn(async () =>
+        wallet.book.take(nonce, key)
+          ? await this.#signUnder(entry, wallet, nonce, gas, fees)
+          : null,
+      );
+      if (stored === null) {
+        await this.#refuse(key, 'rejected_by_node', 'the hole was filled meanwhile');
+        return;
+      }
+      metrics.event('hole_filled');
+      logger.warn({ wallet: wallet.address, nonce }, 'filling a nonce that nobody holds');
+      await this.#broadcaster.send(stored, wallet);
+    } finally {
+      this.#running.delete(key);
+    }
+  }
+
+  async #refuse(
+    key: string,
+    reason: Refusal,
+    message: string,
+    revertData: `0x${string}` | null = null,
+  ): Promise<void> {
+    this.#retries.delete(key);
+    await this.#context.journal.apply(key, { type: 'refused', reason, message, revertData });
+  }
+
+  async #backOff(key: string, reason: Refusal, message: string): Promise<void> {
+    const { since } = this.#later(key);
+    if (this.#context.clock() - since < this.#context.settings.dispatchMs) return;
+    await this.#refuse(key, reason, message);
+  }
+
+  /** Before capacity is asked for again; settling intents make it, and no deadline runs meanwhile. */
+  #pause(): { since: number; at: number; count: number } {
+    const now = this.#context.clock();
+    return { since: now, at: now + BUSY_PAUSE_MS, count: 0 };
+  }
+
+  #later(key: string): { since: number } {
+    const now = this.#context.clock();
+    const known = this.#retries.get(key) ?? { since: now, at: 0, count: 0 };
+    known.at = now + Math.min(100 * 2 ** known.count, LONGEST_RETRY_MS);
+    known.count += 1;
+    this.#retries.set(key, known);
+    return known;
+  }
+}
+
+function hex(value: bigint): `0x${string}` {
+  return `0x${value.toString(16)}`;
+}

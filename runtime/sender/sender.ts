@@ -1,0 +1,330 @@
+/**
+ * The one sender of keeper and relayer. What holds, at every moment and across any crash:
+ *
+ * 1. Write before broadcast: intent row → nonce claim → signature → bytes and hash stored → sent.
+ * 2. Never two transactions for one intent: on doubt the same bytes go out again; an intent never takes a new nonce
+ *    while its old one may still land.
+ * 3. Nonces have no holes: claimed after the simulation passed, reused when the send certainly went nowhere, filled
+ *    when somebody else left one.
+ * 4. Stuck is bounded: replaced under the same nonce with both fees raised, up to the cap, then cancelled.
+ * 5. Errors are classified by structure: revert data never decides about a nonce.
+ * 6. Included is not final: a receipt is read again at the confirmation depth; a reorg returns it to broadcast.
+ * 7. Nothing waits for ever: every wait has a deadline, every map a bound.
+ *
+ * One process sends from a wallet and a journal at a time; the store's exclusive lock holds that.
+ */
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { LocalAccount } from 'viem/accounts';
+import type { Store } from '../store/store.ts';
+import { boot } from './boot.ts';
+import { Broadcaster } from './broadcast.ts';
+import type { DurablePoint, SenderContext } from './context.ts';
+import { Dispatcher } from './dispatch.ts';
+import { type Entry, isFinal, isIncluded, isInFlight, publicState } from './entry.ts';
+import { Head } from './head.ts';
+import { Journal, JournalConflict } from './journal.ts';
+import { createSenderMetrics } from './metrics.ts';
+import type { SenderSettings } from './options.ts';
+import { Reconciler } from './reconcile.ts';
+import { Replacer } from './replace.ts';
+import { createRpc, type Rpc } from './rpc.ts';
+import type { SenderTables } from './tables.ts';
+import type { Intent, IntentState, Sender, SenderStatus, WaitUntil } from './types.ts';
+import { Waits } from './waits.ts';
+import { Wallets } from './wallets.ts';
+
+export type SenderDeps<DB extends SenderTables> = {
+  /** Endpoints, best first; or a port of your own. */
+  rpc: { urls: readonly string[]; timeoutMs: number } | Rpc;
+  chainId: number;
+  wallets: readonly LocalAccount[];
+  /** Opened with `senderMigrations` among its migrations and `exclusive` set. */
+  store: Store<DB>;
+  settings: SenderSettings;
+  logger: Logger;
+  registry: Registry;
+  /** `basket_<process>`. */
+  metricsPrefix: string;
+  /** Longest wait of `start()` for chain and journal, default 30 s. */
+  startTimeoutMs?: number;
+  /** The journal was written by another process: stop. Default: the error is logged and the sender refuses work. */
+  onFatal?: (error: unknown) => void;
+  /** For tests that end the process at a certain moment. */
+  onDurablePoint?: (point: DurablePoint) => void;
+  clock?: () => number;
+};
+
+const DEFAULT_SUBMIT_MS = 15_000;
+const START_MS = 30_000;
+const QUIET_TICK_MS = 1_000;
+const UNFUNDED_TICK_MS = 5_000;
+
+/** Builds the sender; nothing is read or sent before `start()`. */
+export function createSender<DB extends SenderTables>(deps: SenderDeps<DB>): Sender {
+  return new OneSender(deps);
+}
+
+class OneSender<DB extends SenderTables> implements Sender {
+  readonly #deps: SenderDeps<DB>;
+  readonly #context: SenderContext;
+  readonly #broadcaster: Broadcaster;
+  readonly #dispatcher: Dispatcher;
+  readonly #reconciler: Reconciler;
+  readonly #waits = new Waits();
+  #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new';
+  #loop: Promise<void> = Promise.resolve();
+  #wake: (() => void) | null = null;
+  #nudged = false;
+  #quietTicks = 0;
+
+  constructor(deps: SenderDeps<DB>) {
+    this.#deps = deps;
+    const clock = deps.clock ?? Date.now;
+    this.#context = {
+      rpc: 'urls' in deps.rpc ? createRpc(deps.rpc) : deps.rpc,
+      // The sender's tables are part of the process's own; kysely's types do not narrow by themselves.
+      journal: new Journal(deps.store.db as unknown as Kysely<SenderTables>, clock),
+      wallets: new Wallets(deps.wallets, deps.settings.maxInFlightPerWallet),
+      head: new Head(),
+      settings: deps.settings,
+      chainId: deps.chainId,
+      logger: deps.logger.child({ module: 'sender' }),
+      metrics: createSenderMetrics(deps.registry, deps.metricsPrefix, () => this.status()),
+      clock,
+      onDurablePoint: deps.onDurablePoint ?? (() => undefined),
+      nudge: () => this.#nudge(),
+    };
+    const fatal = (error: unknown): void => this.#fail(error);
+    this.#broadcaster = new Broadcaster(this.#context);
+    this.#dispatcher = new Dispatcher(this.#context, this.#broadcaster, fatal);
+    const replacer = new Replacer(this.#context, this.#broadcaster, this.#dispatcher);
+    this.#reconciler = new Reconciler(this.#context, this.#broadcaster, this.#dispatcher, replacer);
+    this.#context.journal.onChange((entry) => this.#waits.notify(entry));
+  }
+
+  async start(): Promise<void> {
+    if (this.#state !== 'new') throw new Error('the sender was started before');
+    await boot(this.#context, this.#broadcaster, this.#deps.startTimeoutMs ?? START_MS);
+    this.#state = 'running';
+    this.#loop = this.#run();
+    this.#nudge();
+  }
+
+  async submit(intent: Intent, options: { timeoutMs?: number } = {}): Promise<IntentState> {
+    const { journal, settings, logger } = this.#context;
+    const known = await journal.load(intent.key);
+    if (known === null) {
+      if (this.#state !== 'running') return refusal('stopping', 'the sender takes no new intents');
+      if (this.#queued() >= settings.queueLimit) {
+        return refusal('queue_full', `${settings.queueLimit} intents wait already`);
+      }
+    }
+    const { created, entry } = await journal.insert(intent);
+    if (created) {
+      this.#context.onDurablePoint('inserted');
+      this.#nudge();
+    } else if (!sameTerms(entry.intent, intent)) {
+      logger.warn({ intent: intent.key }, 'a known key came with other terms: the first ones hold');
+    }
+    const reached = (now: Entry): boolean => now.phase !== 'queued' && !isPending(now);
+    await this.#awaitEntry(intent.key, reached, options.timeoutMs ?? DEFAULT_SUBMIT_MS);
+    const last = await journal.load(intent.key);
+    if (last === null) throw new Error(`intent ${intent.key} vanished from the journal`);
+    return publicState(last);
+  }
+
+  async wait(key: string, until: WaitUntil, timeoutMs: number): Promise<IntentState | null> {
+    const reached = (entry: Entry): boolean => {
+      if (isFinal(entry)) return true;
+      if (until === 'broadcast') return !['queued', 'claimed'].includes(entry.phase);
+      return until === 'settled' && isIncluded(entry.phase);
+    };
+    await this.#awaitEntry(key, reached, timeoutMs);
+    const entry = await this.#context.journal.load(key);
+    return entry === null ? null : publicState(entry);
+  }
+
+  async get(key: string): Promise<ReturnType<typeof stored> | null> {
+    const entry = await this.#context.journal.load(key);
+    return entry === null ? null : stored(entry);
+  }
+
+  async recent(limit: number): Promise<ReturnType<typeof stored>[]> {
+    return (await this.#context.journal.recent(limit)).map(stored);
+  }
+
+  status(): SenderStatus {
+    const { journal, wallets, clock } = this.#context;
+    let queued = 0;
+    let inFlight = 0;
+    let oldest = clock();
+    for (const entry of journal.active()) {
+      if (entry.phase === 'queued') queued += 1;
+      else if (isInFlight(entry.phase)) inFlight += 1;
+      else continue;
+      oldest = Math.min(oldest, entry.createdAt);
+    }
+    return {
+      wallets: wallets.all().map((wallet) => wallet.status()),
+      queued,
+      inFlight,
+      oldestUnsettledMs: clock() - oldest,
+    };
+  }
+
+  onChange(
+    listener: (change: { key: string; kind: string; state: IntentState }) => void,
+  ): () => void {
+    return this.#context.journal.onChange((entry) => {
+      try {
+        listener({ key: entry.key, kind: entry.intent.kind, state: publicState(entry) });
+      } catch (error) {
+        // A listener's fault must not stop the write that it was told about.
+        this.#context.logger.error({ err: error, intent: entry.key }, 'listener failed');
+      }
+    });
+  }
+
+  async stop(drainMs: number): Promise<void> {
+    if (this.#state === 'stopped') return;
+    const running = this.#state === 'running';
+    this.#state = 'stopping';
+    const { journal, clock, logger } = this.#context;
+    const until = clock() + drainMs;
+    const open = (): boolean =>
+      [...journal.active()].some(({ phase }) => phase === 'queued' || isInFlight(phase));
+    while (running && open() && clock() < until) {
+      await this.#sleep(Math.min(50, Math.max(1, until - clock())));
+    }
+    this.#state = 'stopped';
+    this.#wake?.();
+    await this.#dispatcher.stop();
+    await this.#loop;
+    this.#waits.wakeAll();
+    if ('urls' in this.#deps.rpc) this.#context.rpc.close();
+    if (open()) logger.info({ left: journal.activeCount }, 'stopped; the journal carries the rest');
+  }
+
+  async #run(): Promise<void> {
+    while (this.#isServing()) {
+      const started = this.#context.clock();
+      this.#nudged = false;
+      let delay: number | null;
+      try {
+        const result = await this.#reconciler.tick();
+        this.#dispatcher.pump();
+        delay = this.#delayAfter(result);
+      } catch (error) {
+        if (error instanceof JournalConflict) return this.#fail(error);
+        // A fault of the store, say a full disk: the state on disk still holds, the next turn tries again.
+        this.#context.logger.error({ err: error }, 'the sender loop failed, going on');
+        delay = QUIET_TICK_MS;
+      }
+      await this.#pause(started, delay);
+    }
+  }
+
+  /** Null: nothing to do until somebody asks. */
+  #delayAfter(result: 'idle' | 'quiet' | 'changed'): number | null {
+    const { tickMs } = this.#context.settings;
+    const { journal } = this.#context;
+    if (result === 'idle') return null;
+    if (journal.activeCount === 0) return UNFUNDED_TICK_MS;
+    this.#quietTicks = result === 'changed' ? 0 : this.#quietTicks + 1;
+    // A chain that stands still is asked less often; the count of calls stays flat however much waits.
+    return Math.max(tickMs, Math.min(tickMs * 1.25 ** this.#quietTicks, QUIET_TICK_MS));
+  }
+
+  async #pause(started: number, delay: number | null): Promise<void> {
+    const { clock, settings } = this.#context;
+    if (!this.#nudged && this.#isServing()) {
+      await new Promise<void>((resolve) => {
+        const timer = delay === null ? null : setTimeout(resolve, delay);
+        this.#wake = () => {
+          if (timer !== null) clearTimeout(timer);
+          resolve();
+        };
+      });
+      this.#wake = null;
+    }
+    // Nudges come in bursts: the cadence holds for them too.
+    const rest = started + settings.tickMs - clock();
+    if (rest > 0 && this.#isServing()) await this.#sleep(rest);
+  }
+
+  #nudge(): void {
+    if (!this.#isServing()) return;
+    this.#nudged = true;
+    this.#quietTicks = 0;
+    this.#dispatcher.pump();
+    this.#wake?.();
+  }
+
+  #isServing(): boolean {
+    return this.#state === 'running' || this.#state === 'stopping';
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    await new Promise((resolve) => {
+      setTimeout(resolve, ms);
+    });
+  }
+
+  async #awaitEntry(
+    key: string,
+    reached: (entry: Entry) => boolean,
+    timeoutMs: number,
+  ): Promise<void> {
+    const waiting = this.#waits.until(key, reached, timeoutMs);
+    // Registered first, read second: no change can fall between.
+    const entry = await this.#context.journal.load(key);
+    if (entry === null || reached(entry) || isFinal(entry)) {
+      if (entry !== null) this.#waits.notify(entry);
+      if (entry === null) this.#waits.release(key);
+      return;
+    }
+    await waiting;
+  }
+
+  #queued(): number {
+    let queued = 0;
+    for (const { phase } of this.#context.journal.active()) if (phase === 'queued') queued += 1;
+    return queued;
+  }
+
+  #fail(error: unknown): void {
+    this.#context.logger.fatal({ err: error }, 'the sender stops: its journal is not its own');
+    this.#state = 'stopped';
+    this.#waits.wakeAll();
+    this.#wake?.();
+    this.#deps.onFatal?.(error);
+  }
+}
+
+/** Bytes are stored but no answer has come yet. */
+function isPending(entry: Entry): boolean {
+  return entry.phase === 'claimed' || entry.phase === 'signed';
+}
+
+function refusal(reason: 'stopping' | 'queue_full', message: string): IntentState {
+  return { tag: 'refused', reason, message, revertData: null };
+}
+
+function stored(entry: Entry) {
+  return {
+    intent: entry.intent,
+    state: publicState(entry),
+    createdAt: entry.createdAt,
+    updatedAt: entry.updatedAt,
+  };
+}
+
+function sameTerms(a: Intent, b: Intent): boolean {
+  return (
+    a.to.toLowerCase() === b.to.toLowerCase() &&
+    a.data.toLowerCase() === b.data.toLowerCase() &&
+    a.value === b.value
+  );
+}
