@@ -5,14 +5,17 @@ import {
   type Abi,
   type Address,
   BaseError,
+  type Chain,
   type ContractFunctionArgs,
   type ContractFunctionName,
   createTestClient,
+  createWalletClient,
   type EIP1193RequestFn,
   encodeFunctionData,
   type Hex,
   http,
   type LocalAccount,
+  type PrepareTransactionRequestParameters,
   type PublicRpcSchema,
   publicActions,
   type TransactionReceipt,
@@ -26,15 +29,39 @@ import { defineBasketChain } from '../../runtime/chain/client.ts';
 /** Multicall3's address on this chain and nearly every other. */
 export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11';
 
+/** Gas price that any test chain of ours takes: base fees start at 0.01 gwei and fall. */
+const MAX_FEE = 2_000_000_000n;
+
+/**
+ * The chain definition for viem wallets on an Anvil of ours. Fees are named before viem asks: told that no tip is
+ * needed, Anvil still suggests 1 gwei and a fee cap below it, and viem refuses the pair.
+ */
+export function devChain(url: string) {
+  return {
+    ...defineBasketChain([url], MULTICALL3),
+    prepareTransactionRequest: async (request: PrepareTransactionRequestParameters) => ({
+      ...request,
+      maxFeePerGas: request.maxFeePerGas ?? MAX_FEE,
+      maxPriorityFeePerGas: request.maxPriorityFeePerGas ?? 0n,
+    }),
+  } as Chain;
+}
+
+/** A viem wallet client of a local account on an Anvil of ours. */
+export function devWallet(url: string, account: LocalAccount) {
+  return createWalletClient({
+    account,
+    chain: devChain(url),
+    transport: http(url, { timeout: 30_000, retryCount: 0 }),
+    pollingInterval: 50,
+  });
+}
+
 /** A viem client with public, wallet and Anvil actions. Writes name their account each time. */
 export function connect(url: string) {
   return createTestClient({
     mode: 'anvil',
-    chain: {
-      ...defineBasketChain([url], MULTICALL3),
-      // Anvil suggests a tip of 1 gwei whatever its base fee; the live chain ignores tips.
-      fees: { maxPriorityFeePerGas: () => 0n },
-    },
+    chain: devChain(url),
     transport: http(url, { timeout: 60_000, retryCount: 0 }),
     cacheTime: 0,
     pollingInterval: 50,
@@ -47,11 +74,8 @@ export type ChainClient = ReturnType<typeof connect>;
 
 export type Sendable = { to?: Address; data: Hex; value?: bigint; gas?: bigint };
 
-/** Gas price that any test chain of ours takes: base fees start at 0.01 gwei and fall. */
-const MAX_FEE = 2_000_000_000n;
-
 /**
- * Signs and broadcasts. Every field is named here, because viem asks the node for each one that is missing.
+ * Signs and broadcasts. Every field is named here: viem asks the node for each one that is missing.
  * @returns the hash; nothing is mined yet for certain.
  */
 export async function sendSigned(

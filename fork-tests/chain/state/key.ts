@@ -11,10 +11,10 @@ const root = join(chain, '..', '..');
 /** Raised when the format of the cache file changes. */
 const FORMAT = '1';
 
-/** Source files whose change makes a built state stale: bytecode, seed, deploy, and how they are sent. */
+/** Source files whose change makes a built state stale: bytecode, seed, deploy, prices; not how it all is sent. */
 function sources(): string[] {
-  const folders = ['deploy', 'seed', 'market'].map((name) => join(chain, name));
-  const files = ['client.ts', 'submitter.ts', 'price.ts'].map((name) => join(chain, name));
+  const folders = ['deploy', 'seed'].map((name) => join(chain, name));
+  const files = ['price.ts', join('market', 'moves.ts')].map((name) => join(chain, name));
   folders.push(join(root, 'contracts-abi', 'generated'));
   files.push(join(root, 'contracts-abi', 'deployment.ts'));
   return [

@@ -1,0 +1,117 @@
+/**
+ * A chain of its own for each test file, back at the same state for each test: an Anvil fork of the upstream,
+ * a snapshot before each test and a revert after it.
+ *
+ *   const fork = useFork();
+ *   test('…', async () => { await fork.pushPrice('NVDA', 0.95); await fork.warp(600); … });
+ */
+import type { LocalAccount } from 'viem';
+import { afterAll, afterEach, beforeAll, beforeEach, inject } from 'vitest';
+import type { Deployment } from '../../contracts-abi/deployment.ts';
+import { type Anvil, startAnvil } from '../anvil.ts';
+import { CHAIN_ARGUMENTS } from '../chain/arguments.ts';
+import { type ChainClient, connect, devWallet } from '../chain/client.ts';
+import { pushPrice } from '../chain/market/push.ts';
+import { type DevAccount, devAccounts, type Role } from '../chain/seed/accounts.ts';
+import { type Manifest, vaultOf } from '../chain/seed/manifest.ts';
+
+export type Fork = {
+  readonly url: string;
+  readonly anvil: Anvil;
+  readonly client: ChainClient;
+  readonly manifest: Manifest;
+  readonly deployment: Deployment;
+  readonly accounts: Readonly<Record<Role, DevAccount>>;
+  vault(ticker: string): `0x${string}`;
+  /** Unix seconds of the newest block. */
+  now(): Promise<number>;
+  /**
+   * Lets so many seconds pass and mines one block. Averages follow by themselves: a v3 pool extends its last
+   * observation at the price it stands at.
+   */
+  warp(seconds: number): Promise<void>;
+  /** Multiplies a token's price in all its pools; see `pushPrice`. */
+  pushPrice(symbol: string, factor: number): Promise<void>;
+  /** A viem wallet client of the account. */
+  userClient(account: Role | LocalAccount): ReturnType<typeof devWallet>;
+};
+
+export type ForkOptions = {
+  /** Seconds between blocks; absent: a block per transaction. */
+  blockTime?: number;
+  args?: readonly string[];
+};
+
+/** Boots an Anvil fork of the upstream, at the present time. The caller stops it. */
+export async function startFork(options: ForkOptions = {}): Promise<Fork> {
+  const { url, manifest } = inject('upstream');
+  const anvil = await startAnvil({
+    forkUrl: url,
+    args: [
+      ...CHAIN_ARGUMENTS,
+      // The upstream is ours: nothing to throttle, and nothing to keep under the user's home.
+      '--no-rate-limit',
+      '--no-storage-caching',
+      ...(options.args ?? []),
+    ],
+    ...(options.blockTime === undefined ? {} : { blockTime: options.blockTime }),
+  });
+  const fork = forkOn(anvil, manifest);
+  await catchUp(fork);
+  return fork;
+}
+
+/** Registers the hooks; the fork can be used inside tests and hooks of the file, not while it is collected. */
+export function useFork(options: ForkOptions = {}): Fork {
+  let current: Fork | undefined;
+  let snapshot: `0x${string}` | undefined;
+  beforeAll(async () => {
+    current = await startFork(options);
+  });
+  afterAll(() => current?.anvil.stop());
+  beforeEach(async () => {
+    if (current === undefined) return;
+    snapshot = await current.client.snapshot();
+    await catchUp(current);
+  });
+  afterEach(async () => {
+    if (snapshot !== undefined) await current?.client.revert({ id: snapshot });
+  });
+  return new Proxy({} as Fork, {
+    get(_, name) {
+      if (current === undefined) throw new Error('the fork runs inside tests only');
+      return current[name as keyof Fork];
+    },
+  });
+}
+
+/** Mines a block at the present when the chain has fallen behind: the upstream stands still while tests run. */
+async function catchUp(fork: Fork): Promise<void> {
+  const present = Math.floor(Date.now() / 1_000);
+  if ((await fork.now()) >= present) return;
+  await fork.client.setNextBlockTimestamp({ timestamp: BigInt(present) });
+  await fork.client.mine({ blocks: 1 });
+}
+
+function forkOn(anvil: Anvil, manifest: Manifest): Fork {
+  const client = connect(anvil.url);
+  const accounts = devAccounts();
+  return {
+    url: anvil.url,
+    anvil,
+    client,
+    manifest,
+    deployment: manifest.deployment,
+    accounts,
+    vault: (ticker) => vaultOf(manifest, ticker),
+    now: async () => Number((await client.getBlock()).timestamp),
+    warp: async (seconds) => {
+      await client.increaseTime({ seconds });
+      await client.mine({ blocks: 1 });
+    },
+    pushPrice: (symbol, factor) =>
+      pushPrice(client, accounts.maker.account, manifest, symbol, factor),
+    userClient: (account) =>
+      devWallet(anvil.url, typeof account === 'string' ? accounts[account].account : account),
+  };
+}
