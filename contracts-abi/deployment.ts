@@ -35,7 +35,16 @@ export const deploymentSchema = z.object({
   limitEscrow: address,
   accountFactory: address,
   sessionModule: address,
-  baskets: z.array(z.object({ ticker: z.string().min(1), vault: address })).min(1),
+  baskets: z
+    .array(
+      z.object({
+        ticker: z.string().min(1),
+        vault: address,
+        /** Symbol to share of the opening NAV, as a fraction; the contracts hold units, not weights. */
+        targetWeights: z.record(z.string(), z.number().min(0).max(1)).optional(),
+      }),
+    )
+    .min(1),
 });
 
 export type Deployment = z.infer<typeof deploymentSchema>;

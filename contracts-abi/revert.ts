@@ -5,7 +5,6 @@
 
 import {
   type Abi,
-  type AbiError,
   decodeAbiParameters,
   decodeErrorResult,
   type Hex,
@@ -19,6 +18,8 @@ export const MAX_REVERT_BYTES = 4_096;
 const MAX_TEXT = 300;
 const ERROR_STRING = '0x08c379a0';
 const PANIC = '0x4e487b71';
+
+type AbiError = Extract<Abi[number], { type: 'error' }>;
 
 export type DecodedRevert = {
   /** The error's name ("BelowFloor"), "Error" or "Panic". */

@@ -31,6 +31,8 @@ export type HttpAppOptions = {
   requestsPerMinute: number;
   /** Turns an error into the process's body; the relayer adds `ok:false`. */
   errorBody?: (error: ApiError) => Record<string, unknown>;
+  /** Runs before everything that can refuse, so that what it sets (CORS headers) is on refusals too. */
+  first?: readonly RequestHandler[];
   /** Refusal sent when the rate limit is hit. */
   rateLimited?: () => ApiError;
   /** Keeps each body's text for `bodyTextOf`: what JSON.parse forgives (a key given twice) shows only there. */
@@ -126,6 +128,8 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   });
   app.use(accessLog(logger));
   app.use(helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));
+
+  for (const handler of options.first ?? []) app.use(handler);
 
   app.get('/health', (_request, response) => {
     response.json({ ok: true });

@@ -1,0 +1,86 @@
+/** A stop-loss, a take-profit or both in one order over escrowed shares (IExitEscrow). */
+import { encodeFunctionData } from 'viem';
+import { MIN_ORDER } from '../../contracts-abi/constants.ts';
+import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
+import { formatDecimal, mulDivDown } from '../../contracts-abi/rounding.ts';
+import { ApiError } from '../../runtime/errors.ts';
+import { planBlockTime } from '../chain/block-time.ts';
+import { ReadBatch, required } from '../chain/read-batch.ts';
+import type { BasketMark } from '../marks/snapshot.ts';
+import { NAV_PER_USDG } from '../quotes/basket-quote.ts';
+import type { ExitRequest } from '../schemas/transactions.ts';
+import { basketOf, type Service } from '../service.ts';
+import { approvalFor, finishPlan, type Plan, planFunding } from './plan.ts';
+import { insufficientShares, requireOrders } from './refusals.ts';
+
+export const DAY_SECONDS = 86_400;
+
+export type ExitKind = 'stop_loss' | 'take_profit' | 'bracket';
+export type ExitPlan = Plan & { kind: ExitKind; deadline: number };
+
+/** Zero is none. */
+export function exitKind(stopNav: bigint, tpNav: bigint): ExitKind {
+  if (stopNav !== 0n && tpNav !== 0n) return 'bracket';
+  return stopNav === 0n ? 'take_profit' : 'stop_loss';
+}
+
+/** Words for a trigger that holds already; null while it does not. */
+function firesAtOnce(mark: BasketMark, stopNav: bigint, tpNav: bigint): string | null {
+  if (!mark.reference.ok) return null;
+  const { nav } = mark.reference;
+  const now = `the 10-minute average NAV is ${formatDecimal(nav, 18)}`;
+  if (stopNav !== 0n && nav <= stopNav) return `the stop would fire at once: ${now}`;
+  if (tpNav !== 0n && nav >= tpNav) return `the take-profit would fire at once: ${now}`;
+  return null;
+}
+
+/** @throws ApiError UNKNOWN_BASKET, NO_REFERENCE, INSUFFICIENT_SHARES, BAD_REQUEST below $5, UPSTREAM. */
+export async function buildExit(service: Service, request: ExitRequest): Promise<ExitPlan> {
+  const { client, deployment, marks, balances } = service;
+  const { address, shares } = request;
+  const stopNav = request.stopNav ?? 0n;
+  const tpNav = request.tpNav ?? 0n;
+  const basket = basketOf(service, request.ticker, 400);
+  const mark = marks.markOf(basket);
+  const rests = requireOrders(basket, mark);
+
+  const batch = new ReadBatch();
+  const now = planBlockTime(batch, deployment);
+  const funding = planFunding(batch, service, basket.vault, address, deployment.exitEscrow);
+  await batch.send(client, deployment.multicall3);
+
+  const balance = required(funding.balance, 'the balance of shares');
+  balances.saw(basket.vault, address, balance);
+  if (balance < shares) throw insufficientShares(balance, shares);
+  const nav = mark.reference.ok ? mark.reference.nav : mark.nav;
+  if (nav !== null && mulDivDown(shares, nav, NAV_PER_USDG) < MIN_ORDER) {
+    throw new ApiError('BAD_REQUEST', 'shares: an order needs shares worth at least 5 dollars');
+  }
+  const deadline = now() + request.expiryDays * DAY_SECONDS;
+  const data = encodeFunctionData({
+    abi: exitEscrowAbi,
+    functionName: 'create',
+    args: [
+      {
+        vault: basket.vault,
+        shares,
+        stopNav,
+        tpNav,
+        hardFloorNav: 0n,
+        // Zero asks the escrow for its own: 100 bps, widening to 500 once armed.
+        slippageBps: 0,
+        capBps: 0,
+        deadline,
+      },
+    ],
+  });
+  const plan = await finishPlan(service, {
+    from: address,
+    tx: { to: deployment.exitEscrow, data },
+    approval: approvalFor(funding, deployment.exitEscrow, shares),
+    simulate: request.simulate,
+    eth: required(funding.eth, 'the ETH balance'),
+    warnings: [rests, firesAtOnce(mark, stopNav, tpNav)],
+  });
+  return { ...plan, kind: exitKind(stopNav, tpNav), deadline };
+}

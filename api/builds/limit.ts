@@ -1,0 +1,66 @@
+/** A resting buy over escrowed USDG (ILimitEscrow). */
+import { encodeFunctionData } from 'viem';
+import { MIN_ORDER } from '../../contracts-abi/constants.ts';
+import { limitEscrowAbi } from '../../contracts-abi/generated/index.ts';
+import { formatDecimal } from '../../contracts-abi/rounding.ts';
+import { ApiError } from '../../runtime/errors.ts';
+import { planBlockTime } from '../chain/block-time.ts';
+import { ReadBatch, required } from '../chain/read-batch.ts';
+import type { BasketMark } from '../marks/snapshot.ts';
+import type { LimitRequest } from '../schemas/transactions.ts';
+import { basketOf, type Service } from '../service.ts';
+import { DAY_SECONDS } from './exit.ts';
+import { approvalFor, finishPlan, type Plan, planFunding, usdgShortfall } from './plan.ts';
+import { requireOrders } from './refusals.ts';
+
+export type LimitPlan = Plan & { note: string; deadline: number };
+
+const NOTE =
+  'amountUsdg is all-in: the swaps, the 0.20% mint fee and the executor fee of max($0.25, 0.15%), at most 1%, come out of it; what is left goes back to you. The USDG is escrowed until the order fills or you cancel it.';
+
+function fillsAtOnce(mark: BasketMark, triggerNav: bigint): string | null {
+  if (!mark.reference.ok || triggerNav === 0n || mark.reference.nav > triggerNav) return null;
+  const nav = formatDecimal(mark.reference.nav, 18);
+  return `the order would fill at once: the 10-minute average NAV is ${nav}`;
+}
+
+/** @throws ApiError UNKNOWN_BASKET, NO_REFERENCE, BAD_REQUEST below $5, UPSTREAM. */
+export async function buildLimit(service: Service, request: LimitRequest): Promise<LimitPlan> {
+  const { client, deployment, marks } = service;
+  const { address, amountUsdg } = request;
+  const triggerNav = request.triggerNav ?? 0n;
+  const basket = basketOf(service, request.ticker, 400);
+  const mark = marks.markOf(basket);
+  const rests = requireOrders(basket, mark);
+  if (amountUsdg < MIN_ORDER) {
+    throw new ApiError('BAD_REQUEST', 'amountUsdg: an order needs at least 5 dollars');
+  }
+
+  const batch = new ReadBatch();
+  const now = planBlockTime(batch, deployment);
+  const funding = planFunding(batch, service, deployment.usdg, address, deployment.limitEscrow);
+  await batch.send(client, deployment.multicall3);
+
+  const deadline = now() + request.expiryDays * DAY_SECONDS;
+  const data = encodeFunctionData({
+    abi: limitEscrowAbi,
+    functionName: 'create',
+    // Zero asks the escrow for its own tolerance: 100 bps, widening to 500 once armed.
+    args: [
+      { vault: basket.vault, amount: amountUsdg, triggerNav, slippageBps: 0, capBps: 0, deadline },
+    ],
+  });
+  const plan = await finishPlan(service, {
+    from: address,
+    tx: { to: deployment.limitEscrow, data },
+    approval: approvalFor(funding, deployment.limitEscrow, amountUsdg),
+    simulate: request.simulate,
+    eth: required(funding.eth, 'the ETH balance'),
+    warnings: [
+      rests,
+      usdgShortfall(required(funding.balance, 'the USDG balance'), amountUsdg),
+      fillsAtOnce(mark, triggerNav),
+    ],
+  });
+  return { ...plan, note: NOTE, deadline };
+}

@@ -1,0 +1,116 @@
+/** A wallet's sale of exact shares for USDG in one transaction, never partial. */
+import { encodeFunctionData } from 'viem';
+import { SHARE } from '../../contracts-abi/constants.ts';
+import { basketZapperAbi } from '../../contracts-abi/generated/index.ts';
+import { minusBps, mulDivDown } from '../../contracts-abi/rounding.ts';
+import { ApiError } from '../../runtime/errors.ts';
+import type { Basket } from '../catalog/catalog.ts';
+import { planBlockTime } from '../chain/block-time.ts';
+import { ReadBatch, required } from '../chain/read-batch.ts';
+import { type PendingSell, planSell } from '../quotes/basket-quote.ts';
+import type { SellRequest } from '../schemas/transactions.ts';
+import { basketOf, type Service } from '../service.ts';
+import { WALLET_DEADLINE_SECONDS } from './buy.ts';
+import { approvalFor, type Funding, finishPlan, type Plan, planFunding } from './plan.ts';
+import { insufficientShares, noRoute } from './refusals.ts';
+
+export type SellPlan = Plan & {
+  sharesWei: string;
+  expectedUsdg: string;
+  minOutUsdg: string;
+  legs: number;
+};
+
+type Attempt = {
+  shares: bigint;
+  balance: bigint;
+  funding: Funding;
+  quoted: PendingSell;
+  now: () => number;
+};
+
+/**
+ * One aggregated read; for "max" a second one where the balance was not guessed right.
+ * @throws ApiError UNKNOWN_BASKET, INSUFFICIENT_SHARES, NO_ROUTE, UPSTREAM.
+ */
+export async function buildSell(service: Service, request: SellRequest): Promise<SellPlan> {
+  const { deployment } = service;
+  const { address } = request;
+  const basket = basketOf(service, request.ticker, 400);
+  const { shares, balance, funding, quoted, now } = await readSale(service, basket, request);
+  if (shares === 0n || balance < shares) {
+    throw insufficientShares(balance, shares === 0n ? 1n : shares);
+  }
+  const quote = quoted();
+  if (quote.tag === 'no_route') throw noRoute(basket, quote);
+  if (quote.net === 0n) {
+    throw new ApiError('BAD_REQUEST', 'shares: too few to be worth any USDG');
+  }
+  const minOut = minusBps(quote.net, BigInt(request.slippageBps));
+  const data = encodeFunctionData({
+    abi: basketZapperAbi,
+    functionName: 'sell',
+    args: [
+      basket.vault,
+      shares,
+      minOut,
+      quote.swaps,
+      address,
+      address,
+      BigInt(now() + WALLET_DEADLINE_SECONDS),
+    ],
+  });
+  const plan = await finishPlan(service, {
+    from: address,
+    tx: { to: deployment.zapper, data },
+    approval: approvalFor(funding, deployment.zapper, shares),
+    simulate: request.simulate,
+    eth: required(funding.eth, 'the ETH balance'),
+    warnings: [],
+  });
+  return {
+    ...plan,
+    sharesWei: shares.toString(),
+    expectedUsdg: quote.net.toString(),
+    minOutUsdg: minOut.toString(),
+    legs: quote.swaps.length,
+  };
+}
+
+async function readSale(service: Service, basket: Basket, request: SellRequest): Promise<Attempt> {
+  const { balances } = service;
+  if (request.shares !== 'max') return await attempt(service, basket, request, request.shares);
+  const guess = balances.guess(basket.vault, request.address);
+  const first = await attempt(service, basket, request, partOf(guess ?? 0n, request.fraction));
+  const wanted = partOf(first.balance, request.fraction);
+  return wanted === first.shares ? first : await attempt(service, basket, request, wanted);
+}
+
+/** The whole balance, or the asked fraction of it floored to whole base units. */
+function partOf(balance: bigint, fraction: bigint | undefined): bigint {
+  return fraction === undefined ? balance : mulDivDown(balance, fraction, SHARE);
+}
+
+async function attempt(
+  service: Service,
+  basket: Basket,
+  request: SellRequest,
+  shares: bigint,
+): Promise<Attempt> {
+  const { client, deployment, marks, balances } = service;
+  const mark = marks.markOf(basket);
+  const batch = new ReadBatch();
+  const now = planBlockTime(batch, deployment);
+  const funding = planFunding(batch, service, basket.vault, request.address, deployment.zapper);
+  const quoted = planSell(
+    batch,
+    deployment,
+    basket,
+    { feeIndex: mark.feeIndex, spotNav: mark.nav },
+    shares,
+  );
+  await batch.send(client, deployment.multicall3);
+  const balance = required(funding.balance, 'the balance of shares');
+  balances.saw(basket.vault, request.address, balance);
+  return { shares, balance, funding, quoted, now };
+}

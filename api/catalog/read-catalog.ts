@@ -1,0 +1,126 @@
+/** Reads the catalog from the chain: three aggregated calls, at start and every few minutes. */
+import { type Address, erc20Abi, isAddressEqual, type PublicClient, zeroAddress } from 'viem';
+import type { Deployment } from '../../contracts-abi/deployment.ts';
+import {
+  basketRegistryAbi,
+  basketVaultAbi,
+  uniswapV3FactoryAbi,
+} from '../../contracts-abi/generated/index.ts';
+import { optional, ReadBatch, required } from '../chain/read-batch.ts';
+import { FEE_TIERS, routesTo, type TokenPools } from '../quotes/routes.ts';
+import { type Basket, Catalog } from './catalog.ts';
+
+type Token = { symbol: string; decimals: number; pools: TokenPools };
+
+/** @throws ApiError UPSTREAM when the chain does not answer. */
+export async function readCatalog(client: PublicClient, deployment: Deployment): Promise<Catalog> {
+  const listing = new ReadBatch();
+  const listed = listing.add({
+    to: deployment.registry,
+    abi: basketRegistryAbi,
+    functionName: 'baskets',
+    args: [],
+  });
+  await listing.send(client, deployment.multicall3);
+  const rows = required(listed, 'the registry');
+
+  const vaults = new ReadBatch();
+  const reads = rows.map((row) => ({
+    row,
+    parts: vaults.add({
+      to: row.vault,
+      abi: basketVaultAbi,
+      functionName: 'constituents',
+      args: [],
+    }),
+    fee: vaults.add({
+      to: row.vault,
+      abi: basketVaultAbi,
+      functionName: 'managementFeeBps',
+      args: [],
+    }),
+  }));
+  await vaults.send(client, deployment.multicall3);
+  const found = reads.map(({ row, parts, fee }) => ({
+    row,
+    parts: required(parts, `the constituents of ${row.ticker}`),
+    mgmtFeeBps: required(fee, `the fee of ${row.ticker}`),
+  }));
+
+  const addresses = [...new Set(found.flatMap(({ parts }) => parts.map(({ token }) => token)))];
+  const { tokens, wethUsdgTiers } = await readTokens(client, deployment, addresses);
+  const baskets = found.map(({ row, parts, mgmtFeeBps }): Basket => {
+    const weights = deployment.baskets.find(({ ticker }) => ticker === row.ticker)?.targetWeights;
+    return {
+      ticker: row.ticker,
+      name: row.name,
+      thesis: row.thesis,
+      group: row.group,
+      risk: row.risk === '' ? null : row.risk,
+      riskNote: row.riskNote === '' ? null : row.riskNote,
+      rebalance: row.rebalance,
+      vault: row.vault,
+      mgmtFeeBps,
+      ordersEnabled: row.ordersEnabled,
+      constituents: parts.map(({ token, genesisUnits }) => {
+        const known = tokens.get(token);
+        if (known === undefined) throw new Error(`token ${token} was not read`);
+        const isUsdg = isAddressEqual(token, deployment.usdg);
+        return {
+          symbol: known.symbol,
+          token,
+          decimals: known.decimals,
+          genesisUnits,
+          targetWeight: weights?.[known.symbol] ?? null,
+          routes: isUsdg ? [] : routesTo(token, deployment, known.pools, wethUsdgTiers),
+          isUsdg,
+        };
+      }),
+    };
+  });
+  return new Catalog(baskets);
+}
+
+async function readTokens(
+  client: PublicClient,
+  deployment: Deployment,
+  addresses: readonly Address[],
+): Promise<{ tokens: Map<Address, Token>; wethUsdgTiers: number[] }> {
+  const { usdg, weth } = deployment;
+  const batch = new ReadBatch();
+  const tiersOf = (a: Address, b: Address) => {
+    if (isAddressEqual(a, b)) return () => [];
+    const pending = FEE_TIERS.map((fee) => ({
+      fee,
+      pool: batch.add({
+        to: deployment.uniswapV3Factory,
+        abi: uniswapV3FactoryAbi,
+        functionName: 'getPool',
+        args: [a, b, fee],
+      }),
+    }));
+    return () =>
+      pending
+        .filter(({ pool }) => required(pool, 'the Uniswap factory') !== zeroAddress)
+        .map(({ fee }) => fee);
+  };
+  const wethUsdg = tiersOf(weth, usdg);
+  const reads = addresses.map((token) => ({
+    token,
+    symbol: batch.add({ to: token, abi: erc20Abi, functionName: 'symbol', args: [] }),
+    decimals: batch.add({ to: token, abi: erc20Abi, functionName: 'decimals', args: [] }),
+    usdg: tiersOf(token, usdg),
+    weth: tiersOf(token, weth),
+  }));
+  await batch.send(client, deployment.multicall3);
+  const tokens = new Map<Address, Token>();
+  for (const read of reads) {
+    tokens.set(read.token, {
+      // A token without a readable symbol is still one of the basket's: show its address.
+      symbol: optional(read.symbol) ?? read.token,
+      decimals: required(read.decimals, `the decimals of ${read.token}`),
+      pools: { usdg: read.usdg(), weth: read.weth() },
+    });
+  }
+  return { tokens, wethUsdgTiers: wethUsdg() };
+}

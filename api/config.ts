@@ -1,0 +1,71 @@
+/** Settings of the api, from the environment. */
+import { z } from 'zod';
+import {
+  chainOptions,
+  intOption,
+  logOptions,
+  option,
+  storeOptions,
+  urlOption,
+} from '../runtime/config.ts';
+import { httpOptions, portOption } from '../runtime/http/server.ts';
+
+export const apiOptions = z.object({
+  ...logOptions.shape,
+  ...chainOptions.shape,
+  ...storeOptions.shape,
+  ...httpOptions.shape,
+  API_PORT: option(portOption.default(8080), { description: 'Port of the api.', example: '8080' }),
+  PUBLIC_BASE_URL: option(urlOption.default('http://127.0.0.1:8080'), {
+    description: 'Address of the api as clients see it; every URL it returns is built from it.',
+    example: 'https://api.example.org',
+  }),
+  RELAYER_URL: option(urlOption.default('http://127.0.0.1:8081'), {
+    description: 'Address of the relayer as clients see it, without a path.',
+    example: 'https://relay.example.org',
+  }),
+  APPROVAL_URL: option(urlOption.default('http://127.0.0.1:8080/approve'), {
+    description: "Address of the owner's approval page as clients see it.",
+    example: 'https://app.example.org/approve',
+  }),
+  CHAIN_RPC_PUBLIC: option(urlOption.optional(), {
+    description:
+      'RPC address that the root document names to clients; absent: the first of RPC_URLS.',
+    example: 'https://rpc.example.org',
+  }),
+  CHAIN_EXPLORER: option(urlOption.default('https://robinhoodchain.blockscout.com'), {
+    description: 'Block explorer that the root document names.',
+    example: 'https://explorer.example.org',
+  }),
+  MARKS_INTERVAL_MS: option(intOption(50, 60_000).default(1_000), {
+    description: 'How often the marks of all baskets are read, in milliseconds.',
+    example: '1000',
+  }),
+  MARKS_STALE_AFTER_MS: option(intOption(500, 3_600_000).default(15_000), {
+    description:
+      'Without an answer or a new block for this long the marks are not live and /ready says so.',
+    example: '15000',
+  }),
+  COST_INTERVAL_MS: option(intOption(500, 3_600_000).default(30_000), {
+    description: 'In how many milliseconds the buy cost of every basket is measured once.',
+    example: '30000',
+  }),
+  CATALOG_INTERVAL_MS: option(intOption(1_000, 86_400_000).default(300_000), {
+    description: 'How often baskets, texts and pools are read again, in milliseconds.',
+    example: '300000',
+  }),
+  INDEX_INTERVAL_MS: option(intOption(50, 60_000).default(1_000), {
+    description: 'How often new logs are read, in milliseconds.',
+    example: '1000',
+  }),
+  INDEX_MAX_RANGE: option(intOption(1, 1_000_000).default(10_000), {
+    description: 'Most blocks asked for in one getLogs; shrinks by itself where the node refuses.',
+    example: '10000',
+  }),
+  INDEX_OVERLAP_BLOCKS: option(intOption(0, 10_000).default(50), {
+    description: 'Newest blocks whose logs are read again each time, for nodes that lag.',
+    example: '50',
+  }),
+});
+
+export type ApiConfig = Readonly<z.infer<typeof apiOptions>>;

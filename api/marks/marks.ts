@@ -1,0 +1,212 @@
+/**
+ * The marks of this process: refreshed in the background on a fixed cadence, never by a request. When the chain is
+ * out of reach or its head stands still, the last snapshot stays, and says so by `live: false` and its old time.
+ */
+import type { Kysely } from 'kysely';
+import type { PublicClient } from 'viem';
+import type { Deployment } from '../../contracts-abi/deployment.ts';
+import { assertChainId } from '../../runtime/chain/client.ts';
+import { ApiError } from '../../runtime/errors.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Metrics } from '../../runtime/metrics.ts';
+import type { ReadinessResult } from '../../runtime/readiness.ts';
+import type { Basket, Catalog } from '../catalog/catalog.ts';
+import { readCatalog } from '../catalog/read-catalog.ts';
+import { type Repeating, repeat } from '../chain/repeat.ts';
+import { type Costs, measureBuyCost } from './costs.ts';
+import {
+  changeSince,
+  keepSample,
+  minuteOf,
+  type NavSampleTables,
+  navsDayBefore,
+} from './nav-samples.ts';
+import { type BasketMark, readSnapshot, type Snapshot } from './snapshot.ts';
+
+export type MarksOptions = {
+  client: PublicClient;
+  deployment: Deployment;
+  db: Kysely<NavSampleTables>;
+  logger: Logger;
+  metrics: Metrics;
+  intervalMs: number;
+  /** Each basket's cost is measured once in this time, one basket after the other. */
+  costIntervalMs: number;
+  catalogIntervalMs: number;
+  /** Without an answer, or without a new block, for this long, the marks are not live. */
+  staleAfterMs: number;
+};
+
+export type MarkRow = BasketMark & {
+  basket: Basket;
+  buyCostBps: number | null;
+  change24h: number | null;
+};
+
+export class Marks {
+  readonly #options: MarksOptions;
+  #catalog: Catalog | null = null;
+  #catalogReadAt = 0;
+  #snapshot: Snapshot | null = null;
+  #headChangedAt = 0;
+  #rows: readonly MarkRow[] = [];
+  readonly #costs: Costs = new Map();
+  #dayBefore = new Map<string, bigint>();
+  #sampledMinute = -1;
+  #nextCost = 0;
+  #loops: Repeating[] = [];
+  #failure = 'not read yet';
+
+  constructor(options: MarksOptions) {
+    this.#options = options;
+    const { metrics } = options;
+    const age = metrics.gauge('marks_age_seconds', 'Age of the marks that are served.');
+    const live = metrics.gauge('marks_live', '1 while the marks are live.');
+    age.set(0);
+    live.set(0);
+    this.#report = () => {
+      const taken = this.#snapshot?.takenAtMs;
+      if (taken !== undefined) age.set((Date.now() - taken) / 1_000);
+      live.set(this.live() ? 1 : 0);
+    };
+  }
+
+  readonly #report: () => void;
+
+  start(): void {
+    const { logger, intervalMs, costIntervalMs } = this.#options;
+    this.#loops = [
+      repeat({ name: 'marks', intervalMs, logger, work: () => this.refresh() }),
+      repeat({
+        name: 'costs',
+        intervalMs: () => costIntervalMs / Math.max(this.#catalog?.baskets.length ?? 1, 1),
+        logger,
+        work: () => this.#measureNext(),
+      }),
+    ];
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#loops.map((loop) => loop.stop()));
+  }
+
+  /** One refresh; the loop calls it. @throws when the chain cannot be read. */
+  async refresh(): Promise<void> {
+    try {
+      await this.#refresh();
+      this.#failure = '';
+    } catch (error) {
+      this.#failure = error instanceof Error ? error.message : 'unknown';
+      throw error;
+    } finally {
+      this.#report();
+    }
+  }
+
+  async #refresh(): Promise<void> {
+    const { client, deployment, db, catalogIntervalMs } = this.#options;
+    const grown =
+      this.#snapshot !== null && this.#snapshot.basketCount !== this.#catalog?.baskets.length;
+    if (this.#catalog === null || grown || Date.now() - this.#catalogReadAt > catalogIntervalMs) {
+      if (this.#catalog === null) await assertChainId(client);
+      this.#catalog = await readCatalog(client, deployment);
+      this.#catalogReadAt = Date.now();
+    }
+    const before = this.#snapshot;
+    const snapshot = await readSnapshot(
+      client,
+      deployment,
+      this.#catalog,
+      (before?.version ?? 0) + 1,
+    );
+    if (before === null || snapshot.chainTime !== before.chainTime)
+      this.#headChangedAt = Date.now();
+    this.#snapshot = snapshot;
+    await this.#sample(db, snapshot);
+    this.#rows = this.#catalog.baskets.flatMap((basket): MarkRow[] => {
+      const mark = snapshot.marks.get(basket.vault);
+      return mark === undefined ? [] : [this.#row(basket, mark)];
+    });
+  }
+
+  /** Once a minute. The marks themselves do not depend on the store. */
+  async #sample(db: Kysely<NavSampleTables>, snapshot: Snapshot): Promise<void> {
+    const minute = minuteOf(snapshot.chainTime);
+    if (minute === this.#sampledMinute) return;
+    try {
+      await keepSample(db, snapshot);
+      this.#dayBefore = await navsDayBefore(db, snapshot.chainTime);
+      this.#sampledMinute = minute;
+    } catch (err) {
+      this.#options.logger.warn({ err }, 'the NAV sample of this minute could not be stored');
+    }
+  }
+
+  #row(basket: Basket, mark: BasketMark): MarkRow {
+    const then = this.#dayBefore.get(basket.vault);
+    return {
+      ...mark,
+      basket,
+      buyCostBps: this.#costs.get(basket.vault) ?? null,
+      change24h: changeSince(mark.nav, then),
+    };
+  }
+
+  async #measureNext(): Promise<void> {
+    const { client, deployment } = this.#options;
+    const baskets = this.#catalog?.baskets ?? [];
+    const basket = baskets[this.#nextCost % Math.max(baskets.length, 1)];
+    const mark = basket && this.#snapshot?.marks.get(basket.vault);
+    if (basket === undefined || mark === undefined) return;
+    this.#nextCost += 1;
+    this.#costs.set(basket.vault, await measureBuyCost(client, deployment, basket, mark));
+  }
+
+  /** @throws ApiError UPSTREAM before the chain was ever read. */
+  catalog(): Catalog {
+    if (this.#catalog === null) throw notReadYet();
+    return this.#catalog;
+  }
+
+  /** @throws ApiError UPSTREAM before the chain was ever read. */
+  snapshot(): Snapshot {
+    if (this.#snapshot === null) throw notReadYet();
+    return this.#snapshot;
+  }
+
+  /** Every basket with its marks, in the registry's order. */
+  rows(): readonly MarkRow[] {
+    this.snapshot();
+    return this.#rows;
+  }
+
+  /** The mark of a basket. @throws ApiError UPSTREAM when it is too new to have one. */
+  markOf(basket: Basket): BasketMark {
+    const mark = this.snapshot().marks.get(basket.vault);
+    if (mark === undefined) throw notReadYet();
+    return mark;
+  }
+
+  live(): boolean {
+    const taken = this.#snapshot?.takenAtMs ?? 0;
+    const oldest = Date.now() - this.#options.staleAfterMs;
+    return taken > oldest && this.#headChangedAt > oldest;
+  }
+
+  readiness(): ReadinessResult {
+    const snapshot = this.#snapshot;
+    if (snapshot === null) return { ok: false, reason: `no marks yet: ${this.#failure}` };
+    if (this.live()) return { ok: true };
+    const seconds = Math.round((Date.now() - snapshot.takenAtMs) / 1_000);
+    return this.#failure === ''
+      ? {
+          ok: false,
+          reason: `no new block for ${Math.round((Date.now() - this.#headChangedAt) / 1_000)} s`,
+        }
+      : { ok: false, reason: `marks are ${seconds} s old: ${this.#failure}` };
+  }
+}
+
+function notReadYet(): ApiError {
+  return new ApiError('UPSTREAM', 'the marks have not been read from the chain yet: retry');
+}

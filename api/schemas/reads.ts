@@ -1,0 +1,44 @@
+/** Queries and paths of the reads. */
+import { z } from 'zod';
+import { addressSchema } from '../../runtime/schema.ts';
+
+export const MARKET_FIELDS = ['ticker', 'nav', 'change24h', 'buyCostBps', 'group', 'risk'] as const;
+export type MarketField = (typeof MARKET_FIELDS)[number];
+
+export const SUMMARY_FIELDS = [
+  'ticker',
+  'name',
+  'thesis',
+  'vault',
+  'rebalance',
+  'mgmtFeeBps',
+  'targetWeights',
+  'nav',
+  'change24h',
+  'buyCostBps',
+  'group',
+  'risk',
+  'riskNote',
+] as const;
+export type SummaryField = (typeof SUMMARY_FIELDS)[number];
+
+/** A comma list of known keys, in the order of `known`; absent: all. */
+function fieldsSchema<const F extends string>(known: readonly F[]) {
+  return z
+    .string({ error: 'expected one comma-separated list of fields' })
+    .transform((text) => text.split(',').map((part) => part.trim()))
+    .pipe(z.array(z.enum(known, { error: `expected fields out of ${known.join(', ')}` })))
+    .transform((asked) => known.filter((field) => asked.includes(field)))
+    .optional();
+}
+
+export const basketsQuery = z.object({ fields: fieldsSchema(SUMMARY_FIELDS) });
+
+export const marketsQuery = z.object({
+  fields: fieldsSchema(MARKET_FIELDS),
+  prices: z.literal('0', { error: 'expected prices=0 or no prices at all' }).optional(),
+});
+
+export const addressPath = z.object({ address: addressSchema });
+
+export const jobsQuery = z.object({ executor: addressSchema.optional() });

@@ -1,0 +1,43 @@
+/** What routes and builds work with; made once in main.ts. */
+import type { PublicClient } from 'viem';
+import type { Deployment } from '../contracts-abi/deployment.ts';
+import { ApiError, type StatusOverride } from '../runtime/errors.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { RecentBalances } from './builds/recent-balances.ts';
+import type { Basket } from './catalog/catalog.ts';
+import type { Indexer } from './indexer/indexer.ts';
+import type { Marks } from './marks/marks.ts';
+import type { OrderIndex } from './orders/order-index.ts';
+import type { AccountAddresses } from './session/accounts.ts';
+import type { ApiTables } from './tables.ts';
+
+export type PublicUrls = {
+  /** This service's own base address. */
+  base: string;
+  /** Full URL of the relayer's execute route. */
+  relayer: string;
+  approval: string;
+  /** Shown to clients in the root document. */
+  rpc: string;
+  explorer: string;
+};
+
+export type Service = {
+  client: PublicClient;
+  deployment: Deployment;
+  marks: Marks;
+  orders: OrderIndex;
+  indexer: Indexer<ApiTables>;
+  accounts: AccountAddresses;
+  balances: RecentBalances;
+  urls: PublicUrls;
+  logger: Logger;
+};
+
+/** @throws ApiError UNKNOWN_BASKET: 404 where the ticker is part of the path, 400 in a body (wire.md, Errors). */
+export function basketOf(service: Service, ticker: string, status: StatusOverride): Basket {
+  const basket = service.marks.catalog().byTicker(ticker);
+  if (basket === null)
+    throw new ApiError('UNKNOWN_BASKET', 'no basket has this ticker', { status });
+  return basket;
+}

@@ -1,0 +1,139 @@
+/** Wires the api: store, chain client, background loops, HTTP. Tests start it the same way as the process does. */
+import { readDeployment } from '../contracts-abi/deployment.ts';
+import { createChainClient } from '../runtime/chain/client.ts';
+import { listen } from '../runtime/http/server.ts';
+import type { Running } from '../runtime/lifecycle.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { createMetrics } from '../runtime/metrics.ts';
+import type { ReadinessCheck, ReadinessResult } from '../runtime/readiness.ts';
+import { openStore } from '../runtime/store/store.ts';
+import { RecentBalances } from './builds/recent-balances.ts';
+import { repeat } from './chain/repeat.ts';
+import type { ApiConfig } from './config.ts';
+import { Indexer } from './indexer/indexer.ts';
+import { Marks } from './marks/marks.ts';
+import { OrderIndex } from './orders/order-index.ts';
+import { orderProjection } from './orders/order-projection.ts';
+import { createApiApp } from './server.ts';
+import type { Service } from './service.ts';
+import { AccountAddresses } from './session/accounts.ts';
+import { type ApiTables, apiMigrations } from './tables.ts';
+
+const EXECUTE_ROUTE = '/relay/v1/account/execute';
+const HTTP_CLOSE_MS = 5_000;
+
+export type RunningApi = Running & { url: string; port: number };
+
+/** @throws when the deployment file, the store or the port is not usable; the chain may come later. */
+export async function startApi(config: ApiConfig, logger: Logger): Promise<RunningApi> {
+  const deployment = readDeployment(config.DEPLOYMENT_FILE);
+  const metrics = createMetrics('api');
+  const client = createChainClient({
+    urls: config.RPC_URLS,
+    timeoutMs: config.RPC_TIMEOUT_MS,
+    multicall3: deployment.multicall3,
+  });
+  const store = await openStore<ApiTables>({
+    url: config.DATABASE_URL ?? 'file:.data/api.sqlite',
+    migrations: apiMigrations,
+  });
+  const marks = new Marks({
+    client,
+    deployment,
+    db: store.db,
+    logger: logger.child({ module: 'marks' }),
+    metrics,
+    intervalMs: config.MARKS_INTERVAL_MS,
+    costIntervalMs: config.COST_INTERVAL_MS,
+    catalogIntervalMs: config.CATALOG_INTERVAL_MS,
+    staleAfterMs: config.MARKS_STALE_AFTER_MS,
+  });
+  const indexer = new Indexer<ApiTables>({
+    client,
+    db: store.db,
+    projections: [orderProjection(deployment)],
+    logger: logger.child({ module: 'indexer' }),
+    startBlock: deployment.startBlock,
+    identity: `${deployment.exitEscrow}:${deployment.limitEscrow}:${deployment.startBlock}`,
+    maxRange: config.INDEX_MAX_RANGE,
+    overlap: config.INDEX_OVERLAP_BLOCKS,
+    maxLagMs: config.MARKS_STALE_AFTER_MS,
+  });
+  const storeState = watchedStore();
+  const lag = metrics.gauge('index_lag_blocks', 'Blocks that the order index is behind the head.');
+  const service: Service = {
+    client,
+    deployment,
+    marks,
+    indexer,
+    orders: new OrderIndex(store.db),
+    accounts: new AccountAddresses(client, deployment),
+    balances: new RecentBalances(),
+    urls: {
+      base: config.PUBLIC_BASE_URL,
+      relayer: config.RELAYER_URL.endsWith(EXECUTE_ROUTE)
+        ? config.RELAYER_URL
+        : `${config.RELAYER_URL}${EXECUTE_ROUTE}`,
+      approval: config.APPROVAL_URL,
+      rpc: config.CHAIN_RPC_PUBLIC ?? config.RPC_URLS[0] ?? '',
+      explorer: config.CHAIN_EXPLORER,
+    },
+    logger,
+  };
+  const readiness: ReadinessCheck[] = [
+    { name: 'marks', check: () => marks.readiness() },
+    { name: 'order index', check: () => indexer.readiness() },
+    { name: 'store', check: storeState.check },
+  ];
+  const http = createApiApp({ config, service, logger, metrics, readiness });
+  const listening = await listen(http.app, config.HTTP_HOST, config.API_PORT).catch(
+    async (error: unknown) => {
+      await store.close();
+      throw error;
+    },
+  );
+  marks.start();
+  const indexing = repeat({
+    name: 'indexer',
+    intervalMs: config.INDEX_INTERVAL_MS,
+    logger,
+    work: async () => {
+      try {
+        await storeState.probe(() =>
+          store.db.selectFrom('index_identity').select('name').execute(),
+        );
+        await indexer.sync();
+      } finally {
+        lag.set(indexer.lagBlocks);
+      }
+    },
+  });
+  logger.info({ url: listening.url }, 'api is listening');
+  return {
+    url: listening.url,
+    port: listening.port,
+    stop: async () => {
+      await listening.close(HTTP_CLOSE_MS);
+      await Promise.all([marks.stop(), indexing.stop()]);
+      await store.close();
+    },
+  };
+}
+
+/** Whether the store answered last. */
+function watchedStore() {
+  let failure: string | null = 'not asked yet';
+  return {
+    check: (): ReadinessResult =>
+      failure === null ? { ok: true } : { ok: false, reason: failure },
+    probe: async (ask: () => Promise<unknown>): Promise<void> => {
+      try {
+        await ask();
+        failure = null;
+      } catch (error) {
+        failure = 'the store does not answer';
+        throw error;
+      }
+    },
+  };
+}
