@@ -1,8 +1,8 @@
 /** The bodies of wire.md, Relayer. Pure. */
 import type { Hex } from 'viem';
+import { describeRevert } from '../contracts-abi/revert.ts';
 import type { IntentState, Refusal as SenderRefusal } from '../runtime/sender/types.ts';
 import type { Refusal } from './refusal.ts';
-import { decodeRevert } from './revert.ts';
 import type { Slot } from './slots.ts';
 
 export type Answer = { status: 200 | 202; body: Record<string, unknown> };
@@ -112,11 +112,11 @@ export function hashOf(state: IntentState | null): Hex | null {
 export function senderRefusal(state: Extract<IntentState, { tag: 'refused' }>): Refusal {
   const { reason } = state;
   if (reason === 'reverted_in_simulation') {
-    const decoded = decodeRevert(state.revertData);
+    const revert = describeRevert(state.revertData);
     return {
       code: 'SIMULATION_FAILED',
-      message: `the action would revert: ${decoded.text}`,
-      details: { revert: decoded.text },
+      message: `the action would revert: ${revert}`,
+      details: { revert },
     };
   }
   if (reason === 'expired') {

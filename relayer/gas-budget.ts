@@ -12,7 +12,7 @@ export type GasBudget = {
   /** Records what a settled intent cost; in other states it has cost nothing that is known. */
   record(intentKey: string, state: IntentState): Promise<void>;
   exhausted(): boolean;
-  spentWei(): bigint;
+  spentWei: () => bigint;
   /** Until the budget is whole again. */
   secondsToReset(): number;
 };

@@ -2,7 +2,7 @@
 export type KeyLimiter = {
   /** Takes one token; `retryAfterSeconds` when there is none. */
   take(key: string): { ok: true } | { ok: false; retryAfterSeconds: number };
-  size(): number;
+  size: () => number;
 };
 
 export function createKeyLimiter(

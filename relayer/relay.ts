@@ -62,7 +62,7 @@ export type Relay = {
   execute(body: unknown): Promise<Outcome>;
   /** Goes on with a claimed slot without waiting for the chain: after a restart, or when its transaction was lost. */
   resume(slot: Slot): Promise<void>;
-  inFlight(): number;
+  inFlight: () => number;
   /** Ends all waits: requests are answered with what is known. */
   stop(): void;
 };

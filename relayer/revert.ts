@@ -1,86 +1,33 @@
-/** Revert data to an error's name and arguments, and that to what the client is told. Pure. */
-import { decodeErrorResult, type Hex, parseAbi, size } from 'viem';
-import {
-  basketVaultAbi,
-  basketZapperAbi,
-  navOracleAbi,
-  protocolPauseAbi,
-  sessionModuleAbi,
-} from '../contracts-abi/generated/index.ts';
+/** What a reverted simulation means for the client. Pure. */
+import type { Hex } from 'viem';
+import { decodeRevert, describeRevert } from '../contracts-abi/revert.ts';
 import { ACTION_KIND, type Action } from '../contracts-abi/typed-data.ts';
 import type { ErrorCode } from '../runtime/errors.ts';
 import type { Session } from './checks/session.ts';
 import type { Refusal } from './refusal.ts';
 
-/** Errors of parts that are not ours (OpenZeppelin 5), beside Error(string) and Panic, which viem knows. */
-const foreignErrors = parseAbi([
-  'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
-  'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
-  'error SafeERC20FailedOperation(address token)',
-  'error ReentrancyGuardReentrantCall()',
-  'error EnforcedPause()',
-]);
-
-const errors = [
-  ...sessionModuleAbi,
-  ...basketZapperAbi,
-  ...basketVaultAbi,
-  ...navOracleAbi,
-  ...protocolPauseAbi,
-  ...foreignErrors,
-].filter((item) => item.type === 'error');
-
-/** What a contract chose to say is cut: it may be a hundred kilobytes. */
-const MAX_REVERT_BYTES = 4_096;
-const MAX_TEXT = 300;
 const MAX_WRAPPERS = 4;
 
-export type DecodedRevert = {
-  /** Name of the innermost known error; null when nothing is known of it. */
+export type InnermostRevert = {
+  /** Name of the innermost error; null when it is none that we know. */
   name: string | null;
-  /** "TooMuchUsdg(120, 100)", or words of the contract. */
+  /** "TooMuchUsdg(120, 100)", or words of the contract; capped. */
   text: string;
   /** True when it came out of a call that the account made, not from the module itself. */
   inner: boolean;
 };
 
-function textOf(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(textOf).join(', ')}]`;
-  return String(value);
-}
-
-/** Never throws: unknown data is said to be unknown. */
-export function decodeRevert(data: Hex | null): DecodedRevert {
-  let inner = false;
+/** Unwraps ModuleCallFailed. Never throws: what a contract chose to revert with may be anything. */
+export function innermostRevert(data: Hex | null): InnermostRevert {
+  const text = describeRevert(data);
   let rest = data;
-  for (let depth = 0; depth <= MAX_WRAPPERS; depth += 1) {
-    if (rest === null || rest === '0x') return { name: null, text: 'no reason given', inner };
-    if (size(rest) > MAX_REVERT_BYTES) {
-      return {
-        name: null,
-        text: `${size(rest)} bytes of revert data, starting ${rest.slice(0, 10)}`,
-        inner,
-      };
-    }
-    let decoded: { errorName: string; args?: readonly unknown[] };
-    try {
-      decoded = decodeErrorResult({ abi: errors, data: rest });
-    } catch {
-      // Expected: an error of a contract that is not ours.
-      return { name: null, text: `unknown error ${rest.slice(0, 10)}`, inner };
-    }
-    const args = decoded.args ?? [];
-    if (decoded.errorName !== 'ModuleCallFailed') {
-      const text =
-        decoded.errorName === 'Error' && typeof args[0] === 'string'
-          ? args[0]
-          : `${decoded.errorName}(${args.map(textOf).join(', ')})`;
-      return { name: decoded.errorName, text: text.slice(0, MAX_TEXT), inner };
-    }
-    inner = true;
-    rest = args[0] as Hex;
+  for (let depth = 0; depth <= MAX_WRAPPERS && rest !== null; depth += 1) {
+    const decoded = decodeRevert(rest);
+    if (decoded === null) return { name: null, text, inner: depth > 0 };
+    if (decoded.name !== 'ModuleCallFailed') return { name: decoded.name, text, inner: depth > 0 };
+    rest = decoded.args[0] as Hex;
   }
-  return { name: null, text: 'wrapped too deep', inner };
+  return { name: null, text, inner: data !== null };
 }
 
 /** Errors of the module itself that have a code of their own (wire.md, Relayer). */
@@ -102,7 +49,11 @@ const MODULE_CODES: Readonly<Record<string, ErrorCode>> = {
 };
 
 /** The refusal of an action whose simulation reverted. */
-export function refusalOfRevert(decoded: DecodedRevert, action: Action, session: Session): Refusal {
+export function refusalOfRevert(
+  decoded: InnermostRevert,
+  action: Action,
+  session: Session,
+): Refusal {
   const details = { revert: decoded.text };
   // An error out of a call that the account made could carry any name: the names of the module do not count there,
   // but for the pause, which the zapper has too.
@@ -124,7 +75,7 @@ export function refusalOfRevert(decoded: DecodedRevert, action: Action, session:
  * True when a buy failed moving USDG that the account does not have: a balance error, or any failure of a transfer
  * while the account holds less than the action may spend.
  */
-function isShortOfUsdg(decoded: DecodedRevert, action: Action, session: Session): boolean {
+function isShortOfUsdg(decoded: InnermostRevert, action: Action, session: Session): boolean {
   if (action.kind !== ACTION_KIND.buy || session.usdg >= action.limit + action.fee) return false;
   return (
     decoded.name === 'ERC20InsufficientBalance' ||

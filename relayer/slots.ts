@@ -55,6 +55,12 @@ export function intentKey(digest: Hex, attempt: number): string {
   return `relay:${digest}:${attempt}`;
 }
 
+/** The digest of a key that `intentKey` made; null for any other. */
+export function digestOfIntent(key: string): Hex | null {
+  const match = /^relay:(0x[0-9a-f]{64}):\d+$/.exec(key);
+  return match === null ? null : (match[1] as Hex);
+}
+
 /** More than this many replaced or displaced transactions for one action point at a fault, not at bad luck. */
 export const MAX_ATTEMPTS = 5;
 

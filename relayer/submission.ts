@@ -91,7 +91,9 @@ async function sendAttempt(
     const stored = await deps.sender.get(key);
     if (stored === null) {
       const handed = await handOver(deps, slot, key, gas, deadline);
-      if (handed !== null) return { tag: 'outcome', outcome: handed };
+      // The sender refuses some work without a row (a full queue, a stop): there is nothing to wait for.
+      if (handed.tag === 'outcome' || handed.state.tag === 'refused') return handed;
+      hash = hashOf(handed.state);
     } else {
       hash = hashOf(stored.state);
     }
@@ -107,40 +109,42 @@ async function sendAttempt(
   }
 }
 
-/** Prepares where needed and submits; an outcome when nothing was handed over, else null. */
+/** Prepares where needed and submits; an outcome when nothing was handed over. */
 async function handOver(
   deps: SubmissionDeps,
   slot: Slot,
   key: string,
   gas: bigint | null,
   deadline: number,
-): Promise<Outcome | null> {
+): Promise<Sent> {
   let limit = gas;
   if (limit === null) {
     const prepared = await prepareClaimed(deps, slot);
     if (prepared.tag === 'refused') {
       // Somebody else may have handed it over meanwhile, which is why it cannot run a second time.
-      if ((await deps.sender.get(key)) !== null) return null;
+      const elsewhere = await deps.sender.get(key);
+      if (elsewhere !== null) return { tag: 'state', state: elsewhere.state };
       const orphaned = deps.now() - slot.updatedAt > CLAIM_SETTLES_MS;
       if (orphaned && !slot.wasBroadcast) await deps.slots.release(slot);
-      return refused(prepared.refusal);
+      return { tag: 'outcome', outcome: refused(prepared.refusal) };
     }
     limit = prepared.gas;
   }
   try {
-    await deps.sender.submit(deps.intentOf(slot, key, limit), {
+    const state = await deps.sender.submit(deps.intentOf(slot, key, limit), {
       timeoutMs: Math.max(1, deadline - Date.now()),
     });
-    return null;
+    return { tag: 'state', state };
   } catch (error) {
     // Nothing was or will be sent (sender/types.ts). The slot stays claimed all the same: should the row have been
     // written after all, a repeat under the same key finds it.
     deps.onFault(error, 'the sender could not write an intent', slot);
-    return refused({
+    const refusal: Refusal = {
       code: 'SERVER',
       message: 'the action could not be recorded: nothing was sent; post the same body again',
       details: { digest: slot.digest },
-    });
+    };
+    return { tag: 'outcome', outcome: refused(refusal) };
   }
 }
 

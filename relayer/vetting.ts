@@ -10,7 +10,7 @@ import { checkPause } from './checks/pause.ts';
 import type { Session } from './checks/session.ts';
 import { firstRefusal, type Refusal } from './refusal.ts';
 import type { RelayDeps } from './relay.ts';
-import { decodeRevert, refusalOfRevert } from './revert.ts';
+import { innermostRevert, refusalOfRevert } from './revert.ts';
 import { intentKey, type Slot } from './slots.ts';
 
 /** An action that passed, with the gas it needs (no headroom), or why it cannot go out now. */
@@ -98,7 +98,7 @@ export function createVetting(deps: RelayDeps): Vetting {
       data: executeCalldata(action, signature),
     });
     if (result.tag === 'reverted') {
-      const refusal = refusalOfRevert(decodeRevert(result.data), action, session);
+      const refusal = refusalOfRevert(innermostRevert(result.data), action, session);
       if (refusal.code !== 'NONCE_USED') return { tag: 'refused', refusal };
       return { tag: 'refused', refusal: await nonceUsedRefusal(action, digest) };
     }

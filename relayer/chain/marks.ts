@@ -5,6 +5,7 @@ import { navOracleAbi } from '../../contracts-abi/generated/index.ts';
 import type { ReadinessResult } from '../../runtime/readiness.ts';
 
 export type GasMarks = {
+  /** What the sender pays per gas: the base fee and its tip. Not `eth_gasPrice`, which adds a tip of the node's own. */
   gasPriceWei: bigint;
   /** Dollars x 1e18 per ETH. */
   ethPrice: bigint;
@@ -13,7 +14,7 @@ export type GasMarks = {
 export type MarksReader = {
   /** At most `maxAgeMs` old; throws when the chain cannot be asked or has no ETH price. */
   read(): Promise<GasMarks>;
-  readiness(): ReadinessResult;
+  readiness: () => ReadinessResult;
   stop(): void;
 };
 
@@ -25,6 +26,7 @@ const STALE_MS = 30_000;
 export function createMarksReader(
   client: PublicClient,
   deployment: Deployment,
+  tipWei: bigint,
   now: () => number = Date.now,
 ): MarksReader {
   let last: { marks: GasMarks; at: number } | null = null;
@@ -32,8 +34,8 @@ export function createMarksReader(
   let reading: Promise<GasMarks> | null = null;
 
   const fetchMarks = async (): Promise<GasMarks> => {
-    const [gasPriceWei, [spot, average]] = await Promise.all([
-      client.getGasPrice(),
+    const [block, [spot, average]] = await Promise.all([
+      client.getBlock({ blockTag: 'latest' }),
       client.readContract({
         address: deployment.oracle,
         abi: navOracleAbi,
@@ -43,6 +45,8 @@ export function createMarksReader(
     // The average cannot be pushed within a block; spot only serves where there is no average.
     const ethPrice = average > 0n ? average : spot;
     if (ethPrice === 0n) throw new Error('the oracle has no ETH price');
+    const gasPriceWei =
+      block.baseFeePerGas === null ? await client.getGasPrice() : block.baseFeePerGas + tipWei;
     return { gasPriceWei, ethPrice };
   };
 

@@ -1,5 +1,6 @@
 /** A dry run of `SessionModule.execute` as the wallet that would send it, which is its gas estimate as well. */
-import { type Address, BaseError, type Hex, isHex, type PublicClient, RpcRequestError } from 'viem';
+import { type Address, BaseError, type Hex, type PublicClient, RpcRequestError } from 'viem';
+import { revertDataOf } from '../../contracts-abi/revert.ts';
 
 export type Simulation = { tag: 'passed'; gas: bigint } | { tag: 'reverted'; data: Hex | null };
 
@@ -53,16 +54,7 @@ function rpcErrorOf(error: unknown): RpcRequestError | null {
 function revertOf(error: unknown): { data: Hex | null } | null {
   const rpc = rpcErrorOf(error);
   if (rpc === null) return null;
-  const data = hexOf(rpc.data);
+  const data = revertDataOf(rpc);
   if (rpc.code !== REVERTED && data === null) return null;
   return { data };
-}
-
-/** Revert data as nodes give it: the bytes themselves, or under `data` of an object. */
-function hexOf(value: unknown): Hex | null {
-  if (isHex(value)) return value;
-  if (typeof value === 'object' && value !== null && 'data' in value && isHex(value.data)) {
-    return value.data;
-  }
-  return null;
 }

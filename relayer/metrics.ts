@@ -1,0 +1,27 @@
+/** What the relayer tells beside the HTTP and sender metrics; read when it is scraped. */
+import { Gauge } from 'prom-client';
+import { toNumber } from '../contracts-abi/rounding.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+
+export function watchRelay(
+  metrics: Metrics,
+  read: { inFlight: () => number; gasSpentWei: () => bigint; limitedKeys: () => number },
+): void {
+  const gauge = (name: string, help: string, value: () => number): void => {
+    metrics.registry.registerMetric(
+      new Gauge({
+        name: `basket_relayer_${name}`,
+        help,
+        registers: [],
+        collect() {
+          this.set(value());
+        },
+      }),
+    );
+  };
+  gauge('requests_in_flight_count', 'Actions worked on or waited for.', read.inFlight);
+  gauge('gas_spent_today_eth', 'ETH spent on gas in this UTC day.', () =>
+    toNumber(read.gasSpentWei(), 18),
+  );
+  gauge('rate_limited_keys_count', 'Session keys whose rate is remembered.', read.limitedKeys);
+}

@@ -1,0 +1,220 @@
+/** Wires one relayer process: store, sender, relay, server; and ends it without losing what was accepted. */
+import type { LocalAccount } from 'viem/accounts';
+import { CHAIN_ID } from '../contracts-abi/constants.ts';
+import { readDeployment } from '../contracts-abi/deployment.ts';
+import { sessionModuleAbi } from '../contracts-abi/generated/index.ts';
+import { actionDigest } from '../contracts-abi/typed-data.ts';
+import { assertChainId, createChainClient } from '../runtime/chain/client.ts';
+import { ConfigError } from '../runtime/config.ts';
+import { listen } from '../runtime/http/server.ts';
+import { loadWallets } from '../runtime/keys/wallets.ts';
+import type { Running } from '../runtime/lifecycle.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { createMetrics } from '../runtime/metrics.ts';
+import type { ReadinessCheck } from '../runtime/readiness.ts';
+import { senderSettings } from '../runtime/sender/options.ts';
+import { createSender, type SenderDeps } from '../runtime/sender/sender.ts';
+import { type SenderTables, senderMigrations } from '../runtime/sender/tables.ts';
+import type { Sender } from '../runtime/sender/types.ts';
+import { openStore } from '../runtime/store/store.ts';
+import { findExecution } from './chain/executed.ts';
+import { createMarksReader } from './chain/marks.ts';
+import { createSessionReader } from './chain/session.ts';
+import { simulate } from './chain/simulate.ts';
+import { gasBudgetWei, policyOf, type RelayerConfig } from './config.ts';
+import { createGasBudget, type GasBudget } from './gas-budget.ts';
+import { createKeyLimiter } from './key-limiter.ts';
+import { watchRelay } from './metrics.ts';
+import { type RelayTables, relayMigrations } from './migrations.ts';
+import { createRelay } from './relay.ts';
+import { createServer } from './server.ts';
+import { createSlotStore } from './slot-store.ts';
+import { createUpkeep } from './upkeep.ts';
+
+const MAX_LIMITED_KEYS = 10_000;
+/** Requests end by themselves within the wait; then the sender has a moment for what it just took. */
+const CLOSE_MS = 10_000;
+const DRAIN_MS = 4_000;
+
+export type RunningRelayer = Running & { url: string; port: number; sender: Sender };
+
+export type StartOptions = Pick<SenderDeps<SenderTables>, 'onDurablePoint'>;
+
+/**
+ * @throws ConfigError for wallets that cannot be used; Error when chain, deployment and configuration do not fit.
+ */
+export async function startRelayer(
+  config: RelayerConfig,
+  logger: Logger,
+  options: StartOptions = {},
+): Promise<RunningRelayer> {
+  const deployment = readDeployment(config.DEPLOYMENT_FILE);
+  const wallets = walletsOf(config);
+  const client = createChainClient({
+    urls: config.RPC_URLS,
+    timeoutMs: config.RPC_TIMEOUT_MS,
+    multicall3: deployment.multicall3,
+  });
+  await assertChainId(client);
+  const nonceUsed = (account: `0x${string}`, nonce: bigint): Promise<boolean> =>
+    client.readContract({
+      address: deployment.sessionModule,
+      abi: sessionModuleAbi,
+      functionName: 'nonceUsed',
+      args: [account, nonce],
+    });
+  await assertModule(client, deployment.sessionModule);
+
+  const metrics = createMetrics('relayer');
+  const store = await openStore<SenderTables & RelayTables>({
+    url: config.DATABASE_URL ?? 'file:.data/relayer.sqlite',
+    migrations: { ...senderMigrations, ...relayMigrations },
+    exclusive: 'relayer-sender',
+  });
+  const sender = createSender<SenderTables & RelayTables>({
+    rpc: { urls: config.RPC_URLS, timeoutMs: config.RPC_TIMEOUT_MS },
+    chainId: CHAIN_ID,
+    wallets,
+    store,
+    settings: senderSettings(config),
+    logger,
+    registry: metrics.registry,
+    metricsPrefix: 'basket_relayer',
+    ...options,
+  });
+  const slots = createSlotStore(store.db);
+  const budget = createGasBudget(store.db, gasBudgetWei(config));
+  const limiter = createKeyLimiter({
+    perMinute: config.RELAY_KEY_REQUESTS_PER_MINUTE,
+    maxKeys: MAX_LIMITED_KEYS,
+  });
+  const marks = createMarksReader(client, deployment, senderSettings(config).tip);
+  const policy = policyOf(config);
+  const relay = createRelay({
+    deployment,
+    policy,
+    sender,
+    slots,
+    limiter,
+    budget,
+    logger: logger.child({ module: 'relay' }),
+    chain: {
+      session: createSessionReader(client, deployment),
+      marks,
+      simulate: (call) => simulate(client, call),
+      findExecution: (action) =>
+        findExecution(client, deployment.sessionModule, action, {
+          lookback: policy.logLookback,
+          startBlock: BigInt(deployment.startBlock),
+        }),
+      nonceUsed,
+    },
+  });
+  watchRelay(metrics, {
+    inFlight: relay.inFlight,
+    gasSpentWei: budget.spentWei,
+    limitedKeys: limiter.size,
+  });
+  const upkeep = createUpkeep({ sender, slots, budget, relay, logger });
+  try {
+    await budget.load();
+    await sender.start();
+    await upkeep.start();
+    await marks.read();
+    const app = createServer({
+      logger,
+      metrics,
+      readiness: [{ name: 'chain', check: marks.readiness }, ...senderReadiness(sender, budget)],
+      http: {
+        bodyLimitBytes: config.HTTP_BODY_LIMIT_BYTES,
+        trustProxy: config.HTTP_TRUST_PROXY,
+        requestsPerMinute: config.HTTP_REQUESTS_PER_MINUTE,
+      },
+      relay,
+      slots,
+      sender,
+      module: deployment.sessionModule,
+      nonceUsed,
+    });
+    const listening = await listen(app, config.HTTP_HOST, config.RELAYER_PORT);
+    logger.info(
+      { url: listening.url, wallets: wallets.map(({ address }) => address) },
+      'listening',
+    );
+    return {
+      url: listening.url,
+      port: listening.port,
+      sender,
+      stop: async () => {
+        relay.stop();
+        await listening.close(CLOSE_MS);
+        await upkeep.stop();
+        await sender.stop(DRAIN_MS);
+        marks.stop();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    marks.stop();
+    await upkeep.stop();
+    await sender.stop(0);
+    await store.close();
+    throw error;
+  }
+}
+
+function walletsOf(config: RelayerConfig): LocalAccount[] {
+  const loaded = loadWallets(config);
+  if (loaded.tag === 'invalid') throw new ConfigError(loaded.problem);
+  return loaded.wallets.map(({ account }) => account);
+}
+
+/** A relayer that hashes otherwise than the module would refuse every action, or worse: find out at the start. */
+async function assertModule(
+  client: ReturnType<typeof createChainClient>,
+  sessionModule: `0x${string}`,
+): Promise<void> {
+  const sample = {
+    account: sessionModule,
+    key: sessionModule,
+    kind: 1,
+    vault: sessionModule,
+    amount: 1n,
+    limit: 2n,
+    slippageBps: 3,
+    data: '0x04',
+    nonce: 5n,
+    deadline: 6,
+    fee: 7n,
+  } as const;
+  const digest = await client.readContract({
+    address: sessionModule,
+    abi: sessionModuleAbi,
+    functionName: 'hashAction',
+    args: [sample],
+  });
+  if (digest !== actionDigest(sample, sessionModule)) {
+    throw new Error(`the session module at ${sessionModule} signs under another domain`);
+  }
+}
+
+function senderReadiness(sender: Sender, budget: GasBudget): ReadinessCheck[] {
+  return [
+    {
+      name: 'wallets',
+      check: () => {
+        const { wallets } = sender.status();
+        if (wallets.some(({ usable }) => usable)) return { ok: true };
+        const reasons = wallets.map(
+          ({ address, reason }) => `${address}: ${reason ?? 'not usable'}`,
+        );
+        return { ok: false, reason: reasons.join('; ') };
+      },
+    },
+    {
+      name: 'gas budget',
+      check: () =>
+        budget.exhausted() ? { ok: false, reason: "today's gas budget is spent" } : { ok: true },
+    },
+  ];
+}

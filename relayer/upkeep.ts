@@ -1,0 +1,90 @@
+/**
+ * What the relayer does without being asked: goes on with accepted actions after a restart, or when their transaction
+ * was displaced while no client waited; counts gas; forgets quotes that nobody took.
+ */
+import type { Logger } from '../runtime/logger.ts';
+import type { Sender } from '../runtime/sender/types.ts';
+import type { GasBudget } from './gas-budget.ts';
+import type { Relay } from './relay.ts';
+import type { SlotStore } from './slot-store.ts';
+import { digestOfIntent } from './slots.ts';
+
+export type Upkeep = {
+  /** Picks up what an earlier process left; call after the sender has started. */
+  start(): Promise<void>;
+  /** Resolves when nothing of it runs any more. */
+  stop(): Promise<void>;
+};
+
+const ROUND_MS = 60_000;
+/** Actions live for 15 minutes; clocks may differ by more than that without harm. */
+const LOOK_BACK_SECONDS = 3_600;
+const KEEP_UNSENT_SECONDS = 3_600;
+const MAX_RESUMED = 1_000;
+
+export function createUpkeep(deps: {
+  sender: Sender;
+  slots: SlotStore;
+  budget: GasBudget;
+  relay: Relay;
+  logger: Logger;
+  now?: () => number;
+}): Upkeep {
+  const { sender, slots, budget, relay, logger } = deps;
+  const now = deps.now ?? Date.now;
+  const tasks = new Set<Promise<void>>();
+  let stopped = false;
+
+  const run = (what: string, task: () => Promise<void>): void => {
+    if (stopped) return;
+    const running: Promise<void> = task()
+      .catch((err: unknown) => logger.warn({ err }, `${what} failed`))
+      .finally(() => tasks.delete(running));
+    tasks.add(running);
+  };
+
+  const resume = async (digest: `0x${string}`): Promise<void> => {
+    const slot = await slots.findByDigest(digest);
+    if (slot?.state === 'claimed') await relay.resume(slot);
+  };
+
+  const unsubscribe = sender.onChange(({ key, state }) => {
+    const digest = digestOfIntent(key);
+    if (digest === null) return;
+    if (state.tag === 'mined' || state.tag === 'reverted') {
+      run('counting gas', () => budget.record(key, state));
+    }
+    // Refused, cancelled or superseded: whether a client waits or not, the slot moves on.
+    if (state.tag === 'refused' || state.tag === 'cancelled' || state.tag === 'superseded') {
+      run('going on with an action', () => resume(digest));
+    }
+  });
+
+  const pickUp = async (): Promise<void> => {
+    const since = Math.floor(now() / 1_000) - LOOK_BACK_SECONDS;
+    for (const slot of await slots.claimedSince(since, MAX_RESUMED)) {
+      if (stopped) return;
+      await relay.resume(slot);
+    }
+  };
+
+  const round = async (): Promise<void> => {
+    await budget.load();
+    await slots.purge(Math.floor(now() / 1_000) - KEEP_UNSENT_SECONDS);
+  };
+  const timer = setInterval(() => run('upkeep', round), ROUND_MS);
+  timer.unref();
+
+  return {
+    start: async () => {
+      await round();
+      run('picking up interrupted actions', pickUp);
+    },
+    stop: async () => {
+      stopped = true;
+      clearInterval(timer);
+      unsubscribe();
+      await Promise.allSettled(tasks);
+    },
+  };
+}
