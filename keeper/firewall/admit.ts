@@ -115,17 +115,16 @@ export function admit(job: Job, known: KnownProtocol, executor: Address): Admiss
 type Fill = { tag: 'fill'; id: Hex; swaps: readonly SwapCall[]; executor: Address };
 
 function readFill(data: Hex): Fill | { tag: 'refused'; why: Refusal } {
-  let decoded: ReturnType<typeof decodeFunctionData<typeof orderAbi>>;
   try {
-    decoded = decodeFunctionData({ abi: orderAbi, data });
+    const decoded = decodeFunctionData({ abi: orderAbi, data });
+    if (decoded.functionName !== 'fill') return { tag: 'refused', why: 'selector' };
+    const [id, swaps, executor] = decoded.args;
+    if (encodeFill(id, swaps, executor) !== data) return { tag: 'refused', why: 'encoding' };
+    return { tag: 'fill', id: id.toLowerCase() as Hex, swaps, executor: getAddress(executor) };
   } catch {
-    // Expected: a selector that the escrow does not have, or arguments that do not decode.
+    // Expected: no such selector, arguments that do not decode, or values outside their type.
     return { tag: 'refused', why: 'selector' };
   }
-  if (decoded.functionName !== 'fill') return { tag: 'refused', why: 'selector' };
-  const [id, swaps, executor] = decoded.args;
-  if (encodeFill(id, swaps, executor) !== data) return { tag: 'refused', why: 'encoding' };
-  return { tag: 'fill', id: id.toLowerCase() as Hex, swaps, executor: getAddress(executor) };
 }
 
 /** Calldata of `fill`. */

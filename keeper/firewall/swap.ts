@@ -52,19 +52,19 @@ export function tokensOfPath(path: Hex): Address[] | null {
 function readSwap(
   callData: Hex,
 ): { tag: 'swap'; swap: Swap } | { tag: 'refused'; why: SwapRefusal } {
-  let decoded: ReturnType<typeof decodeFunctionData<typeof swapRouter02Abi>>;
+  let swap: Swap | null;
+  let again: Hex;
   try {
-    decoded = decodeFunctionData({ abi: swapRouter02Abi, data: callData });
+    const decoded = decodeFunctionData({ abi: swapRouter02Abi, data: callData });
+    swap = swapOf(decoded);
+    again = encodeFunctionData({ abi: swapRouter02Abi, ...decoded });
   } catch {
-    // Expected: a selector that the router does not have, or arguments that do not decode.
+    // Expected: no such selector, arguments that do not decode, or values outside their type.
     return { tag: 'refused', why: 'swap_selector' };
   }
-  const swap = swapOf(decoded);
   if (swap === null) return { tag: 'refused', why: 'swap_selector' };
   // Bytes behind the arguments, or odd offsets, are bytes that somebody else might read differently.
-  if (encodeFunctionData({ abi: swapRouter02Abi, ...decoded }) !== callData) {
-    return { tag: 'refused', why: 'swap_encoding' };
-  }
+  if (again !== callData) return { tag: 'refused', why: 'swap_encoding' };
   return { tag: 'swap', swap };
 }
 

@@ -51,7 +51,7 @@ export type Journal = {
   readJob(jobKey: string): Promise<JobMemory | null>;
   writeJob(jobKey: string, memory: JobMemory): Promise<void>;
   lastAttempt(jobKey: string, kind: AttemptKind): Promise<Attempt | null>;
-  /** Writes the attempt's row; a row that is there already stays as it is. */
+  /** Writes the attempt's row. A row of the same number, left by a submit that never was, starts anew. */
   openAttempt(attempt: {
     intentKey: string;
     jobKey: string;
@@ -69,6 +69,8 @@ export type Journal = {
   ): Promise<
     { jobKey: string; decisions: Selectable<DecisionRow>[]; attempts: Selectable<AttemptRow>[] }[]
   >;
+  /** Decisions taken or repeated at or after `sinceMs`, at most 500, oldest first. */
+  since(sinceMs: number): Promise<Selectable<DecisionRow>[]>;
   /** Deletes what is older than `beforeMs` and settled. */
   prune(beforeMs: number): Promise<void>;
 };
@@ -116,25 +118,22 @@ export function createJournal(db: Kysely<KeeperTables>, now: () => number = Date
     },
 
     async openAttempt({ intentKey, jobKey, kind, attempt, promisedUsdg }) {
+      const fresh = {
+        promised_usdg: promisedUsdg.toString(),
+        created_ms: now(),
+        updated_ms: now(),
+        outcome: 'submitting',
+        tx_hash: null,
+        fee_usdg: null,
+        gas_used: null,
+        gas_price_wei: null,
+        cost_usdg: null,
+        settled: 0,
+      };
       await db
         .insertInto('keeper_attempts')
-        .values({
-          intent_key: intentKey,
-          job_key: jobKey,
-          kind,
-          attempt,
-          promised_usdg: promisedUsdg.toString(),
-          created_ms: now(),
-          updated_ms: now(),
-          outcome: 'submitting',
-          tx_hash: null,
-          fee_usdg: null,
-          gas_used: null,
-          gas_price_wei: null,
-          cost_usdg: null,
-          settled: 0,
-        })
-        .onConflict((conflict) => conflict.column('intent_key').doNothing())
+        .values({ intent_key: intentKey, job_key: jobKey, kind, attempt, ...fresh })
+        .onConflict((conflict) => conflict.column('intent_key').doUpdateSet(fresh))
         .execute();
     },
 
@@ -232,6 +231,15 @@ export function createJournal(db: Kysely<KeeperTables>, now: () => number = Date
         attempts: attempts.filter((row) => row.job_key === jobKey),
       }));
     },
+
+    since: (sinceMs) =>
+      db
+        .selectFrom('keeper_decisions')
+        .selectAll()
+        .where('last_ms', '>=', sinceMs)
+        .orderBy('last_ms')
+        .limit(500)
+        .execute(),
 
     async prune(beforeMs) {
       await db.deleteFrom('keeper_decisions').where('last_ms', '<', beforeMs).execute();

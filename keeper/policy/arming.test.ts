@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   type AuctionTerms,
@@ -108,12 +108,10 @@ test('the tolerance is reached at the second said, and not before', () => {
         const capBps = slippageBps + widening > 500n ? 500n : slippageBps + widening;
         const armed = { ...terms, slippageBps, capBps, armedAt: NOW };
         const seconds = secondsUntilTolerance(armed, neededBps);
-        if (seconds === null) {
-          expect(toleranceAt(armed, NOW + 1_800n)).toBeLessThan(neededBps);
-          return;
-        }
-        expect(toleranceAt(armed, NOW + seconds)).toBeGreaterThanOrEqual(neededBps);
-        if (seconds > 0n) expect(toleranceAt(armed, NOW + seconds - 1n)).toBeLessThan(neededBps);
+        const reached = (at: bigint): boolean => toleranceAt(armed, NOW + at) >= neededBps;
+        expect(reached(1_800n)).toBe(seconds !== null);
+        expect(seconds === null || reached(seconds)).toBe(true);
+        expect(seconds === null || seconds === 0n || !reached(seconds - 1n)).toBe(true);
       },
     ),
   );

@@ -2,6 +2,7 @@
  * Reads `/v1/jobs` from every configured API at once. A source that is slow, huge, broken or hostile yields nothing
  * this time and is asked again at the next tick: no failure here locks anything out.
  */
+import { DeadlineError } from '../chain/deadline.ts';
 import { type Job, parseJobs } from './job.ts';
 
 export type SourceOptions = {
@@ -31,12 +32,20 @@ async function pollSource(
   options: SourceOptions,
   signal: AbortSignal,
 ): Promise<SourceAnswer> {
+  // A timer of our own: AbortSignal.any() over AbortSignal.timeout() can lose the time-out to garbage collection.
+  const abort = new AbortController();
+  const onStop = (): void => abort.abort(signal.reason);
+  const timer = setTimeout(() => {
+    abort.abort(new DeadlineError('the source', options.timeoutMs));
+  }, options.timeoutMs);
+  signal.addEventListener('abort', onStop, { once: true });
   try {
+    signal.throwIfAborted();
     const response = await fetch(`${url}/v1/jobs`, {
       headers: { accept: 'application/json' },
       // A redirect would let one source speak with the name of another.
       redirect: 'error',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]),
+      signal: abort.signal,
     });
     if (response.status !== 200) {
       await response.body?.cancel();
@@ -51,6 +60,9 @@ async function pollSource(
   } catch (error) {
     // Expected: no connection, time-out, not JSON. The next tick asks again.
     return { tag: 'failed', source, why: shortReason(error) };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onStop);
   }
 }
 

@@ -1,0 +1,30 @@
+/** `once`: one tick, then wait for what it sent. */
+import type { Logger } from '../../runtime/logger.ts';
+import type { KeeperConfig } from '../config.ts';
+import { createKeeper } from '../keeper.ts';
+
+const SETTLE_MS = 60_000;
+
+/** Returns the exit code: 0 when a source answered and everything sent came to an end. */
+export async function runOnce(
+  config: KeeperConfig,
+  logger: Logger,
+  dryRun: boolean,
+  say: (line: string) => void,
+): Promise<number> {
+  const keeper = await createKeeper(config, logger, { dryRun, serve: false });
+  try {
+    const startedMs = Date.now();
+    await keeper.tick();
+    const settled = await keeper.settle(SETTLE_MS);
+    const { sourceOkMs, sourceFault } = keeper.status();
+    if (sourceOkMs === null) say(`no job source answered: ${sourceFault ?? 'unknown'}`);
+    for (const line of await keeper.journal.since(startedMs)) {
+      say(`${line.job_key}  ${line.decision}  ${line.detail}`);
+    }
+    if (!settled) say('some transactions have no outcome yet: the journal carries them');
+    return sourceOkMs !== null && settled ? 0 : 1;
+  } finally {
+    await keeper.stop();
+  }
+}

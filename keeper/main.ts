@@ -1,0 +1,56 @@
+/**
+ * `npm run keeper [-- run | once | why <order id>] [--dry-run]`
+ *   run       polls and executes until stopped (default)
+ *   once      one tick, waits for what it sent, prints what was decided
+ *   why       prints the timeline of an order from the journal
+ *   --dry-run decides and journals, sends nothing
+ */
+import { ConfigError, loadEnvFile } from '../runtime/config.ts';
+import { runProcess } from '../runtime/lifecycle.ts';
+import { createLogger } from '../runtime/logger.ts';
+import { parseArguments } from './cli/arguments.ts';
+import { runOnce } from './cli/once.ts';
+import { runWhy } from './cli/why.ts';
+import { loadKeeperConfig } from './config.ts';
+import { createKeeper } from './keeper.ts';
+
+const say = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+
+async function main(): Promise<void> {
+  const command = parseArguments(process.argv.slice(2));
+  if (command.tag === 'usage') {
+    process.stderr.write(`${command.text}\n`);
+    process.exitCode = 2;
+    return;
+  }
+  loadEnvFile();
+  if (command.tag === 'why') {
+    process.exitCode = await runWhy(command.id, process.env, say);
+    return;
+  }
+  const config = loadKeeperConfig();
+  const logger = createLogger('keeper', config.LOG_LEVEL);
+  if (command.tag === 'once') {
+    process.exitCode = await runOnce(config, logger, command.dryRun, say);
+    return;
+  }
+  await runProcess(logger, async () => {
+    const keeper = await createKeeper(config, logger, { dryRun: command.dryRun, serve: true });
+    logger.info(
+      { url: keeper.url, wallet: keeper.executor, dryRun: command.dryRun },
+      'keeper is up',
+    );
+    keeper.run();
+    return { stop: () => keeper.stop() };
+  });
+}
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof ConfigError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}
