@@ -24,6 +24,8 @@ export type BasketPlan = {
   ordersEnabled: boolean;
   managementFeeBps: number;
   seedShares: bigint;
+  /** Symbol to share of the opening NAV, as a fraction: for the deployment file alone. */
+  targetWeights: Readonly<Record<string, number>>;
   constituents: readonly ConstituentPlan[];
 };
 

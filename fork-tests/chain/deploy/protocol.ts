@@ -138,7 +138,7 @@ export async function deployProtocol(
         },
       ],
     });
-    baskets.push({ ticker: basket.ticker, vault });
+    baskets.push({ ticker: basket.ticker, vault, targetWeights: { ...basket.targetWeights } });
   }
   await submitter.write(account, {
     address: registry,

@@ -51,6 +51,9 @@ function basketPlan(market: SeededMarket, basket: BasketSeed): BasketPlan {
     ...texts,
     rebalance: REBALANCE,
     seedShares: SEED_SHARES,
+    targetWeights: Object.fromEntries(
+      Object.entries(weights).map(([symbol, weight]) => [symbol, weight / Number(BPS)]),
+    ),
     constituents: Object.entries(weights).map(([symbol, weight]) =>
       constituent(market, symbol, (toScaled(openingNav) * BigInt(weight)) / BPS),
     ),
