@@ -24,7 +24,7 @@ export type ChildOptions = {
 export function startChild(options: ChildOptions): Child {
   const child: ChildProcess = spawn(
     process.execPath,
-    ['--import', 'tsx', '--enable-source-maps', options.entry],
+    ['--import', import.meta.resolve('tsx'), '--enable-source-maps', options.entry],
     {
       cwd: options.cwd,
       env: { ...options.env, STOP_WHEN_STDIN_ENDS: '1' },
