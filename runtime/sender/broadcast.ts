@@ -29,6 +29,14 @@ export type SendNote = {
 
 export type SendOutcome = 'out' | 'released' | 'held';
 
+/** These fields cannot be made into a transaction; no attempt at them will ever succeed. */
+export class SigningError extends Error {
+  constructor(key: string, cause: unknown) {
+    super(`intent ${key} cannot be signed`, { cause });
+    this.name = 'SigningError';
+  }
+}
+
 const FIRST_BACKOFF_MS = 250;
 const LONGEST_BACKOFF_MS = 30_000;
 const LONGEST_REBROADCAST_MS = 60_000;
@@ -84,17 +92,22 @@ export class Broadcaster {
     const { nonce, intent } = entry;
     if (wallet.account === null || nonce === null) return null;
     const execute = role === 'execute';
-    const raw: Hex = await wallet.account.signTransaction({
-      type: 'eip1559',
-      chainId: this.#context.chainId,
-      nonce,
-      to: execute ? intent.to : wallet.address,
-      data: execute ? intent.data : '0x',
-      value: execute ? intent.value : 0n,
-      gas,
-      maxFeePerGas: fees.maxFee,
-      maxPriorityFeePerGas: fees.tip,
-    });
+    let raw: Hex;
+    try {
+      raw = await wallet.account.signTransaction({
+        type: 'eip1559',
+        chainId: this.#context.chainId,
+        nonce,
+        to: execute ? intent.to : wallet.address,
+        data: execute ? intent.data : '0x',
+        value: execute ? intent.value : 0n,
+        gas,
+        maxFeePerGas: fees.maxFee,
+        maxPriorityFeePerGas: fees.tip,
+      });
+    } catch (error) {
+      throw new SigningError(entry.key, error);
+    }
     if (execute && newestAttempt(entry) === null) this.#context.onDurablePoint('signed');
     const attempt: Attempt = {
       hash: keccak256(raw),

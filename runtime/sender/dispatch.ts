@@ -3,7 +3,7 @@
  * passed, and everything before the claim may fail without a trace on the chain.
  */
 import type { Address } from 'viem';
-import { Broadcaster } from './broadcast.ts';
+import { type Broadcaster, SigningError } from './broadcast.ts';
 import { classifyEstimate } from './classify.ts';
 import type { SenderContext } from './context.ts';
 import type { Entry } from './entry.ts';
@@ -109,6 +109,10 @@ export class Dispatcher {
       else this.#retries.delete(key);
     } catch (error) {
       if (error instanceof JournalConflict) return this.#fatal(error);
+      if (error instanceof SigningError) {
+        this.#context.logger.error({ err: error.cause, intent: key }, error.message);
+        return await this.#refuse(key, 'rejected_by_node', error.message);
+      }
       // A fault of the store or of ours: nothing is lost, the row still says where the intent stands.
       this.#context.logger.error({ err: error, intent: key }, 'dispatch failed');
       this.#later(key);

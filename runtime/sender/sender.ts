@@ -16,6 +16,7 @@
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { getAddress } from 'viem';
 import type { LocalAccount } from 'viem/accounts';
 import type { Store } from '../store/store.ts';
 import { boot } from './boot.ts';
@@ -112,7 +113,8 @@ class OneSender<DB extends SenderTables> implements Sender {
     this.#nudge();
   }
 
-  async submit(intent: Intent, options: { timeoutMs?: number } = {}): Promise<IntentState> {
+  async submit(asked: Intent, options: { timeoutMs?: number } = {}): Promise<IntentState> {
+    const intent = checked(asked);
     const { journal, settings, logger } = this.#context;
     const known = await journal.load(intent.key);
     if (known === null) {
@@ -301,6 +303,19 @@ class OneSender<DB extends SenderTables> implements Sender {
     this.#wake?.();
     this.#deps.onFatal?.(error);
   }
+}
+
+/** A caller's mistake is thrown before anything is written; addresses are kept in their checksummed form. */
+function checked(intent: Intent): Intent {
+  const { key, kind, to, data, value, gas } = intent;
+  if (key === '' || key.length > 300 || kind === '') throw new TypeError('an intent needs a key');
+  if (!/^0x[0-9a-fA-F]{40}$/.test(to)) throw new TypeError(`intent ${key}: "to" is no address`);
+  if (!/^0x([0-9a-fA-F]{2})*$/.test(data))
+    throw new TypeError(`intent ${key}: "data" is not bytes`);
+  if (value < 0n || (gas !== undefined && gas <= 0n)) {
+    throw new TypeError(`intent ${key}: an amount is out of range`);
+  }
+  return { ...intent, to: getAddress(to.toLowerCase()) };
 }
 
 /** Bytes are stored but no answer has come yet. */
