@@ -265,6 +265,7 @@ contract ExitEscrowTest is OrderFixture {
 
     /// The filler owns the block: it pushes the pools before the fill and takes its profit after. The reference does
     /// not move within the block, so the owner gets at least the floor or nothing happens.
+    /// forge-config: default.fuzz.runs = 64
     function testFuzz_a_filler_who_sandwiches_its_own_fill_cannot_go_under_the_floor(uint256 pushBps) public {
         pushBps = bound(pushBps, 0, 3_000);
         bytes32 id = createExit(alice, SHARES, 95e18, 0);
@@ -290,6 +291,7 @@ contract ExitEscrowTest is OrderFixture {
         }
     }
 
+    /// forge-config: default.fuzz.runs = 64
     function testFuzz_every_base_unit_of_a_fill_is_accounted_for(
         uint256 shares,
         uint256 navBps,
@@ -549,6 +551,7 @@ contract ExitEscrowTest is OrderFixture {
     // ---------------------------------------------------------------- cancel
 
     /// Bits of `troubles`: armed, paused, no reference, expired.
+    /// forge-config: default.fuzz.runs = 64
     function testFuzz_the_owner_cancels_in_every_open_state(uint256 troubles) public {
         bytes32 id = triggeredExit();
         if (troubles & 1 != 0) exits.arm(id);

@@ -168,6 +168,7 @@ contract LimitEscrowTest is OrderFixture {
     }
 
     /// Buying less than the budget buys is no way to keep the rest: the floor is the whole budget's.
+    /// forge-config: default.fuzz.runs = 64
     function testFuzz_a_fill_that_spends_less_still_owes_the_whole_budgets_shares(uint256 part) public {
         part = bound(part, 1, 10_000);
         bytes32 id = createLimit(alice, AMOUNT, 0);
@@ -202,6 +203,7 @@ contract LimitEscrowTest is OrderFixture {
         assertEscrowsEmpty();
     }
 
+    /// forge-config: default.fuzz.runs = 64
     function testFuzz_every_base_unit_of_a_fill_is_accounted_for(uint256 amount, uint256 donated) public {
         amount = bound(amount, 5e6, 15_000e6);
         donated = bound(donated, 0, 1_000e6);
@@ -227,6 +229,7 @@ contract LimitEscrowTest is OrderFixture {
         assertEq(usdg.balanceOf(bob), 77e6);
     }
 
+    /// forge-config: default.fuzz.runs = 64
     function testFuzz_a_filler_who_sandwiches_its_own_fill_cannot_go_under_the_floor(uint256 pushBps) public {
         pushBps = bound(pushBps, 0, 5_000);
         bytes32 id = createLimit(alice, AMOUNT, 0);
@@ -345,6 +348,7 @@ contract LimitEscrowTest is OrderFixture {
     // ---------------------------------------------------------------- cancel
 
     /// Bits of `troubles`: armed, paused, no reference, expired.
+    /// forge-config: default.fuzz.runs = 64
     function testFuzz_the_owner_cancels_in_every_open_state(uint256 troubles) public {
         bytes32 id = createLimit(alice, AMOUNT, 0);
         if (troubles & 1 != 0) limits.arm(id);

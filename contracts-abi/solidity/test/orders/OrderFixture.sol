@@ -146,11 +146,14 @@ abstract contract OrderFixture is ProtocolFixture {
         });
     }
 
-    function createLimit(address owner, uint256 amount, uint256 trigger) internal returns (bytes32 id) {
-        usdg.mint(owner, amount);
-        ILimitEscrow.LimitTerms memory terms = limitTerms(amount, trigger);
+    function createLimit(address owner, uint256 amount, uint256 trigger) internal returns (bytes32) {
+        return createLimit(owner, limitTerms(amount, trigger));
+    }
+
+    function createLimit(address owner, ILimitEscrow.LimitTerms memory terms) internal returns (bytes32 id) {
+        usdg.mint(owner, terms.amount);
         vm.startPrank(owner);
-        usdg.approve(address(limits), amount);
+        usdg.approve(address(limits), terms.amount);
         id = limits.create(terms);
         vm.stopPrank();
     }

@@ -2,6 +2,8 @@
 pragma solidity ^0.8.28;
 
 import {SwapCall} from "../../src/interfaces/IBasketZapper.sol";
+import {IExitEscrow} from "../../src/interfaces/IExitEscrow.sol";
+import {ILimitEscrow} from "../../src/interfaces/ILimitEscrow.sol";
 import {INavOracle} from "../../src/interfaces/INavOracle.sol";
 import {IOrderEscrow} from "../../src/interfaces/IOrderEscrow.sol";
 import {FillPricing} from "../../src/orders/FillPricing.sol";
@@ -21,13 +23,17 @@ contract OrderHandler is OrderFixture {
         bool open;
     }
 
+    uint256 private constant LIFETIME = 2 days;
+
     string public violation;
     Book[] private _books;
+    Book private _nothing;
     mapping(address escrow => uint256) public donatedUsdg;
     mapping(address escrow => uint256) public donatedShares;
     mapping(bytes32 what => uint256) private _times;
     address[3] private _owners;
     uint256 private _pausable;
+    uint256 private _navBps = 10_000;
 
     /// Not in the constructor: pools call back, and a contract under construction has no code to be called.
     function found() external {
@@ -39,33 +45,40 @@ contract OrderHandler is OrderFixture {
 
     function placeExit(uint256 who, uint256 shares, uint256 stop, uint256 takeProfit) external {
         shares = bound(shares, 0.2e18, 50e18);
-        stop = stop % 4 == 0 ? 0 : bound(stop, 85, 105) * 1e18;
-        takeProfit = stop == 0 || takeProfit % 2 == 0 ? bound(takeProfit, 106, 115) * 1e18 : 0;
+        stop = stop % 4 == 0 ? 0 : bound(stop, 91, 101) * 1e18;
+        takeProfit = stop == 0 || takeProfit % 2 == 0 ? bound(takeProfit, 102, 110) * 1e18 : 0;
         address owner = _owners[who % 3];
-        bytes32 id = createExit(owner, shares, stop, takeProfit);
-        _books.push(Book(exits, id, owner, shares, vm.getBlockTimestamp() + 30 days, true));
+        IExitEscrow.ExitTerms memory terms = exitTerms(shares, stop, takeProfit);
+        terms.deadline = uint48(vm.getBlockTimestamp() + LIFETIME);
+        bytes32 id = createExit(owner, terms);
+        _books.push(Book(exits, id, owner, shares, terms.deadline, true));
         _count("exit placed");
     }
 
     function placeLimit(uint256 who, uint256 amount, uint256 trigger) external {
         amount = bound(amount, 5e6, 5_000e6);
-        trigger = trigger % 4 == 0 ? 0 : bound(trigger, 85, 115) * 1e18;
+        trigger = trigger % 4 == 0 ? 0 : bound(trigger, 91, 110) * 1e18;
         address owner = _owners[who % 3];
-        bytes32 id = createLimit(owner, amount, trigger);
-        _books.push(Book(limits, id, owner, amount, vm.getBlockTimestamp() + 30 days, true));
+        ILimitEscrow.LimitTerms memory terms = limitTerms(amount, trigger);
+        terms.deadline = uint48(vm.getBlockTimestamp() + LIFETIME);
+        bytes32 id = createLimit(owner, terms);
+        _books.push(Book(limits, id, owner, amount, terms.deadline, true));
         _count("limit placed");
     }
 
+    /// A new level, or a few percent off the last one: where floors are missed and auctions help.
     function movePrice(uint256 bps) external {
-        moveNav(bound(bps, 8_500, 11_500));
+        uint256 jitter = bound(bps >> 8, 0, 800);
+        _navBps = bps % 4 == 0 ? bound(bps >> 8, 9_000, 11_000) : bound(_navBps + jitter - 400, 9_000, 11_000);
+        moveNav(_navBps);
     }
 
     function letTimePass(uint256 time) external {
-        passTime(bound(time, 0, 1_200));
+        passTime(bound(time, 0, 1_500));
     }
 
     function letDaysPass(uint256 time) external {
-        warpWithReference(vm.getBlockTimestamp() + bound(time, 1 hours, 8 days));
+        warpWithReference(vm.getBlockTimestamp() + bound(time, 1 hours, 3 days));
     }
 
     function togglePause() external {
@@ -162,6 +175,12 @@ contract OrderHandler is OrderFixture {
     function disarm(uint256 which) external {
         (bool some, Book storage book) = _pick(which);
         if (!some) return;
+        // Three times of four an armed order, where there is one.
+        for (uint256 i = _books.length; i > 0 && which % 4 != 0; i--) {
+            if (_books[i - 1].escrow.armedAt(_books[i - 1].id) == 0) continue;
+            book = _books[i - 1];
+            break;
+        }
         (bool triggered, uint256 referenceNav) = book.escrow.triggered(book.id);
         bool armed = book.escrow.armedAt(book.id) != 0;
         bool decidable = !pause.paused() && vm.getBlockTimestamp() < book.deadline && referenceNav != 0;
@@ -195,6 +214,10 @@ contract OrderHandler is OrderFixture {
             if (armed != 0 && (!book.open || vm.getBlockTimestamp() >= armed + 60 minutes)) return false;
         }
         return true;
+    }
+
+    function isPaused() external view returns (bool) {
+        return pause.paused();
     }
 
     function times(string calldata what) external view returns (uint256) {
@@ -276,17 +299,19 @@ contract OrderHandler is OrderFixture {
         return _isExit(book) ? vault.balanceOf(who) : usdg.balanceOf(who);
     }
 
-    /// Mostly a recent order: old ones are mostly closed.
+    /// Mostly one of the four newest open orders, so that arming, waiting and filling meet on one order; else any.
     function _pick(uint256 which) private view returns (bool some, Book storage book) {
         uint256 count = _books.length;
-        if (count == 0) {
-            assembly {
-                book.slot := 0
-            }
-            return (false, book);
+        book = count == 0 ? _nothing : _books[which % count];
+        if (which % 8 == 0) return (count != 0, book);
+        uint256 skipped = (which >> 8) % 4;
+        for (uint256 i = count; i > 0; i--) {
+            if (!_books[i - 1].open) continue;
+            book = _books[i - 1];
+            if (skipped == 0) break;
+            skipped--;
         }
-        uint256 back = which % (count < 6 ? count : 6);
-        return (true, _books[count - 1 - back]);
+        return (count != 0, book);
     }
 
     function _isExit(Book storage book) private view returns (bool) {

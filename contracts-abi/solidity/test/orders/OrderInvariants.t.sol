@@ -42,11 +42,9 @@ contract OrderInvariantsTest is Test {
         targetSelectors(address(handler), more);
     }
 
-    function invariant_escrow_holdings_are_the_open_ledgers_and_nothing_else() public view {
+    /// One function, since each one would run its own campaign.
+    function invariant_escrows_hold_the_open_ledgers_and_no_rule_of_orders_was_broken() public view {
         _holdingsMatch();
-    }
-
-    function invariant_no_action_broke_a_rule_of_orders() public view {
         assertEq(handler.violation(), "");
         assertTrue(handler.ordersAgree(), "an order disagrees with the books");
     }
@@ -55,9 +53,9 @@ contract OrderInvariantsTest is Test {
     /// a fixed random sequence and asks that every outcome was reached.
     function test_the_random_lives_reach_every_outcome() public {
         uint256 dice = 0x4663;
-        for (uint256 i; i < 900; i++) {
+        for (uint256 i; i < 1_000; i++) {
             dice = uint256(keccak256(abi.encode(dice)));
-            _act(dice % 16, dice >> 16);
+            _act(dice % 20, dice >> 16);
             if (i % 50 == 0) _holdingsMatch();
         }
         _holdingsMatch();
@@ -83,17 +81,17 @@ contract OrderInvariantsTest is Test {
 
     function _act(uint256 action, uint256 a) private {
         uint256 b = uint256(keccak256(abi.encode(a)));
-        if (action < 2) handler.placeExit(a, b, b >> 64, b >> 128);
-        else if (action < 4) handler.placeLimit(a, b, b >> 64);
-        else if (action < 6) handler.movePrice(a);
-        else if (action < 8) handler.letTimePass(a);
-        else if (action == 8) handler.arm(a);
-        else if (action == 9) handler.disarm(a);
-        else if (action == 10) handler.cancel(a, b);
-        else if (action == 11) handler.sendBack(a);
-        else if (action == 12) handler.donate(a, b);
-        else if (action == 13 && a % 8 == 0) handler.togglePause();
-        else if (action == 13 && a % 8 < 4) handler.letDaysPass(b);
+        if (action == 0) handler.placeExit(a, b, b >> 64, b >> 128);
+        else if (action == 1) handler.placeLimit(a, b, b >> 64);
+        else if (action < 5) handler.movePrice(a);
+        else if (action < 9) handler.letTimePass(a);
+        else if (action < 12) handler.arm(a);
+        else if (action < 14) handler.disarm(a);
+        else if (action == 14 && b % 3 == 0) handler.cancel(a, b >> 8);
+        else if (action == 14 && b % 3 == 1) handler.sendBack(a);
+        else if (action == 14) handler.donate(a, b);
+        else if (action == 15 && b % 8 < (handler.isPaused() ? 6 : 2)) handler.togglePause();
+        else if (action == 15 && b % 8 >= 6) handler.letDaysPass(b);
         else handler.fill(a, b);
     }
 
