@@ -15,6 +15,7 @@ interface IOrderEscrow {
         Expired
     }
 
+    /// `net`: USDG paid to an exit's owner; USDG refunded to a limit's owner.
     event OrderFilled(
         bytes32 indexed id,
         address indexed owner,
@@ -26,7 +27,6 @@ interface IOrderEscrow {
         uint256 executorFee,
         uint256 net
     );
-    /// `net`: USDG paid to an exit's owner; USDG refunded to a limit's owner.
     event OrderCancelled(bytes32 indexed id, address indexed owner);
     event OrderExpired(bytes32 indexed id, address indexed owner);
     event OrderArmed(bytes32 indexed id, uint48 armedAt);
