@@ -67,7 +67,7 @@ describe('each test starts from the same state', () => {
     async () => {
       expect(await usdgOf('alice')).toBe(start);
       const alice = fork.userClient('alice');
-      await alice.writeContract({
+      const hash = await alice.writeContract({
         address: fork.deployment.usdg,
         abi: erc20Abi,
         functionName: 'transfer',

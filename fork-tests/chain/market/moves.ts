@@ -2,11 +2,11 @@
 import type { Address, LocalAccount } from 'viem';
 import { marketMakerAbi, uniswapV3PoolAbi } from '../../../contracts-abi/generated/index.ts';
 import { type ChainClient, write } from '../client.ts';
-import { PRICE_SCALE, priceAt, sqrtPriceAt } from '../price.ts';
+import { isToken0, PRICE_SCALE, priceAt, sqrtPriceAt } from '../price.ts';
 import { type Manifest, pairOf, type SeededToken, tokenOf } from '../seed/manifest.ts';
 import { makerMoveGas } from './gas.ts';
 
-export type Move = { pool: Address; sqrtPriceX96: bigint };
+export type Move = { pool: Address; token0: Address; token1: Address; sqrtPriceX96: bigint };
 
 /**
  * Pure. `prices` are dollars x 1e18 per whole token; it must hold WETH when a pool against WETH is to move. Pools of
@@ -24,10 +24,9 @@ export function movesTo(manifest: Manifest, prices: ReadonlyMap<string, bigint>)
         if (wethPrice === undefined) throw new Error(`${token.symbol} needs the price of WETH`);
         quoted = (price * PRICE_SCALE) / wethPrice;
       }
-      moves.push({
-        pool: pool.address,
-        sqrtPriceX96: sqrtPriceAt(pairOf(manifest, token, pool), quoted),
-      });
+      const pair = pairOf(manifest, token, pool);
+      const [token0, token1] = isToken0(pair) ? [pair.token, pair.quote] : [pair.quote, pair.token];
+      moves.push({ pool: pool.address, token0, token1, sqrtPriceX96: sqrtPriceAt(pair, quoted) });
     }
   }
   return moves;

@@ -2,14 +2,12 @@
 pragma solidity ^0.8.28;
 
 interface IMakerFactory {
-    function getPool(address tokenA, address tokenB, uint24 fee) external view returns (address);
     function createPool(address tokenA, address tokenB, uint24 fee) external returns (address);
 }
 
 interface IMakerPool {
     function token0() external view returns (address);
     function token1() external view returns (address);
-    function fee() external view returns (uint24);
     function slot0() external view returns (uint160 sqrtPriceX96, int24, uint16, uint16, uint16, uint8, bool);
     function initialize(uint160 sqrtPriceX96) external;
     function increaseObservationCardinalityNext(uint16 next) external;
@@ -39,8 +37,13 @@ contract MarketMaker {
     /// so that a push from any process outlives the market's next move.
     mapping(address => uint256) public shift;
 
+    /// The pool that the owner's call is trading with: the only one whose callbacks are paid.
+    address private transient _active;
+
     struct Move {
         address pool;
+        address token0;
+        address token1;
         uint160 sqrtPriceX96;
     }
 
@@ -75,7 +78,16 @@ contract MarketMaker {
     }
 
     function provide(address pool, int24 lower, int24 upper, uint128 liquidity) external onlyOwner {
-        IMakerPool(pool).mint(address(this), lower, upper, liquidity, "");
+        _active = pool;
+        IMakerPool(pool)
+            .mint(
+                address(this),
+                lower,
+                upper,
+                liquidity,
+                abi.encode(IMakerPool(pool).token0(), IMakerPool(pool).token1())
+            );
+        _active = address(0);
     }
 
     function grow(address pool, uint16 cardinality) external onlyOwner {
@@ -93,11 +105,20 @@ contract MarketMaker {
     /// Trades each pool to exactly the price named (as far as the inventory goes, else reverts).
     function move(Move[] calldata moves) external onlyOwner {
         for (uint256 i; i < moves.length; i++) {
-            (uint160 current,,,,,,) = IMakerPool(moves[i].pool).slot0();
-            uint160 target = moves[i].sqrtPriceX96;
-            if (current == target) continue;
-            IMakerPool(moves[i].pool).swap(address(this), target < current, type(int256).max, target, "");
+            Move calldata to = moves[i];
+            (uint160 current,,,,,,) = IMakerPool(to.pool).slot0();
+            if (current == to.sqrtPriceX96) continue;
+            _active = to.pool;
+            IMakerPool(to.pool)
+                .swap(
+                    address(this),
+                    to.sqrtPriceX96 < current,
+                    type(int256).max,
+                    to.sqrtPriceX96,
+                    abi.encode(to.token0, to.token1)
+                );
         }
+        _active = address(0);
     }
 
     function setShift(address token, uint256 factor) external onlyOwner {
@@ -108,22 +129,21 @@ contract MarketMaker {
         _pay(token, to, amount);
     }
 
-    function uniswapV3MintCallback(uint256 owed0, uint256 owed1, bytes calldata) external {
-        _payPool(owed0, owed1);
+    function uniswapV3MintCallback(uint256 owed0, uint256 owed1, bytes calldata data) external {
+        _payPool(owed0, owed1, data);
     }
 
-    function uniswapV3SwapCallback(int256 delta0, int256 delta1, bytes calldata) external {
+    function uniswapV3SwapCallback(int256 delta0, int256 delta1, bytes calldata data) external {
         // forge-lint: disable-next-line(unsafe-typecast)
         uint256 owed0 = delta0 > 0 ? uint256(delta0) : 0;
         // forge-lint: disable-next-line(unsafe-typecast)
         uint256 owed1 = delta1 > 0 ? uint256(delta1) : 0;
-        _payPool(owed0, owed1);
+        _payPool(owed0, owed1, data);
     }
 
-    function _payPool(uint256 owed0, uint256 owed1) private {
-        IMakerPool pool = IMakerPool(msg.sender);
-        (address token0, address token1) = (pool.token0(), pool.token1());
-        if (factory.getPool(token0, token1, pool.fee()) != msg.sender) revert NotPool(msg.sender);
+    function _payPool(uint256 owed0, uint256 owed1, bytes calldata data) private {
+        if (msg.sender != _active) revert NotPool(msg.sender);
+        (address token0, address token1) = abi.decode(data, (address, address));
         if (owed0 > 0) _pay(token0, msg.sender, owed0);
         if (owed1 > 0) _pay(token1, msg.sender, owed1);
     }

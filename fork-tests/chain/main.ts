@@ -1,0 +1,84 @@
+/**
+ * The local chain as a process: Anvil on LOCAL_CHAIN_PORT with the seeded state (or a fork of FORK_RPC_URL with the
+ * protocol on top), its market trading. Writes the deployment file, prints one JSON line when ready, and leaves
+ * neither process nor file behind when it stops.
+ */
+import { z } from 'zod';
+import {
+  ConfigError,
+  loadConfig,
+  loadEnvFile,
+  logOptions,
+  option,
+  portOption,
+  urlOption,
+} from '../../runtime/config.ts';
+import { runProcess } from '../../runtime/lifecycle.ts';
+import { createLogger } from '../../runtime/logger.ts';
+import { removeChainFiles, writeChainFiles } from './files.ts';
+import { devAccounts } from './seed/accounts.ts';
+import { startLocalChain } from './start.ts';
+
+const options = logOptions.extend({
+  LOCAL_CHAIN_PORT: option(portOption.default(8545), {
+    description: 'Port of the local chain.',
+    example: '8545',
+  }),
+  DEPLOYMENT_FILE: option(z.string().min(1).default('.data/deployment.json'), {
+    description: 'Where the deployment of the local chain is written.',
+    example: '.data/deployment.json',
+  }),
+  FORK_RPC_URL: option(urlOption.optional(), {
+    description: 'Fork this chain and deploy on top, instead of the seeded local chain.',
+    example: 'https://rpc.example.org',
+  }),
+});
+
+function main(): Promise<void> {
+  loadEnvFile();
+  const config = loadConfig(options);
+  const logger = createLogger('chain', config.LOG_LEVEL);
+  return runProcess(logger, async () => {
+    const chain = await startLocalChain({
+      port: config.LOCAL_CHAIN_PORT,
+      ...(config.FORK_RPC_URL === undefined ? {} : { forkUrl: config.FORK_RPC_URL }),
+      progress: (step) => logger.info(step),
+      onMarketStep: (outcome) => {
+        if (outcome.tag === 'moved') logger.debug({ pools: outcome.pools }, 'market moved');
+        else logger.warn({ reason: outcome.reason }, 'market could not move, trying again');
+      },
+    });
+    writeChainFiles(config.DEPLOYMENT_FILE, chain.manifest);
+    const ready = {
+      ready: true,
+      rpcUrl: chain.url,
+      deploymentFile: config.DEPLOYMENT_FILE,
+      accounts: Object.values(devAccounts()).map(({ role, privateKey, account }) => ({
+        name: role,
+        address: account.address,
+        privateKey,
+      })),
+    };
+    process.stdout.write(`${JSON.stringify(ready)}\n`);
+    // Without its Anvil this process is of no use: end, so that whoever started it notices.
+    let stopping = false;
+    void chain.anvil.exited.then(() => {
+      if (!stopping) throw new Error('anvil ended by itself');
+    });
+    return {
+      stop: async () => {
+        stopping = true;
+        await chain.stop();
+        removeChainFiles(config.DEPLOYMENT_FILE);
+      },
+    };
+  });
+}
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof ConfigError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}
