@@ -29,15 +29,15 @@ const CODE: Hex = `0x${[
   '5b', // 0x27: jumpdest
   '80', // dup1
   '15', // iszero
-  '603b', // → 0x3b
+  '603c', // → 0x3c
   '57', // jumpi
   '60019003', // i - 1
-  '8080', // dup1 dup1
+  '600181', // 1, dup2
   '61010001', // + 0x100
-  '55', // sstore(i + 0x100, i)
+  '55', // sstore(i + 0x100, 1)
   '6027', // → 0x27
   '56', // jump
-  '5b', // 0x3b: jumpdest
+  '5b', // 0x3c: jumpdest
   '00', // stop
 ].join('')}`;
 

@@ -32,6 +32,7 @@ const CONCURRENT = 16;
 /** An idle wallet's count older than this is read again before a claim. */
 const FRESH_MS = 1_000;
 const BUSY_PAUSE_MS = 500;
+const RELEASED_PAUSE_MS = 500;
 const LONGEST_RETRY_MS = 2_000;
 
 export class Dispatcher {
@@ -268,6 +269,8 @@ export class Dispatcher {
   async #sendFirst(entry: Entry, wallet: Wallet): Promise<Step> {
     const outcome = await this.#broadcaster.send(entry, wallet);
     if (outcome === 'released') {
+      // An endpoint that limits rates gets a pause from this intent; others may use the nonce meanwhile.
+      this.#later(entry.key, RELEASED_PAUSE_MS);
       return {
         tag: 'retry',
         reason: 'rpc_unavailable',
@@ -359,10 +362,11 @@ export class Dispatcher {
     return { since: now, at: now + BUSY_PAUSE_MS, count: 0 };
   }
 
-  #later(key: string): { since: number } {
+  #later(key: string, leastMs = 0): { since: number } {
     const now = this.#context.clock();
     const known = this.#retries.get(key) ?? { since: now, at: 0, count: 0 };
-    known.at = now + Math.min(100 * 2 ** known.count, LONGEST_RETRY_MS);
+    const pause = Math.min(100 * 2 ** known.count, LONGEST_RETRY_MS);
+    known.at = Math.max(known.at, now + Math.max(leastMs, pause));
     known.count += 1;
     this.#retries.set(key, known);
     return known;
