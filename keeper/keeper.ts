@@ -7,6 +7,7 @@ import { createHttpApp, type Listening, listen } from '../runtime/http/server.ts
 import { loadWallets } from '../runtime/keys/wallets.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
+import type { DurablePoint } from '../runtime/sender/context.ts';
 import { senderSettings } from '../runtime/sender/options.ts';
 import { createSender } from '../runtime/sender/sender.ts';
 import { type SenderTables, senderMigrations } from '../runtime/sender/tables.ts';
@@ -62,6 +63,8 @@ export type KeeperMode = {
   dryRun: boolean;
   /** Whether `/health`, `/ready` and `/metrics` are served. */
   serve: boolean;
+  /** Told of each durable point of the sender: the kill tests end the process there. */
+  onDurablePoint?: (point: DurablePoint) => void;
 };
 
 /**
@@ -107,6 +110,7 @@ export async function createKeeper(
       logger,
       registry: metrics.registry,
       metricsPrefix: 'basket_keeper',
+      ...(mode.onDurablePoint === undefined ? {} : { onDurablePoint: mode.onDurablePoint }),
     });
     await sender.start();
 
@@ -141,6 +145,7 @@ export async function createKeeper(
     const world = createWorldView({
       client,
       oracle: deployment.oracle,
+      tipWei: senderSettings(config).tip,
       timeoutMs: config.RPC_TIMEOUT_MS,
     });
     const ticker = createTicker({
@@ -193,7 +198,8 @@ export async function createKeeper(
       http.finish();
       listening = await listen(http.app, config.HTTP_HOST, config.KEEPER_PORT);
     }
-    return assembled({ context, ticker, listening, sender, store, config, logger });
+    const ethPrice = (): bigint | null => world.status().world?.market.ethPrice ?? null;
+    return assembled({ context, ticker, ethPrice, listening, sender, store, config, logger });
   } catch (error) {
     await listening?.close(0);
     await sender?.stop(0);
@@ -205,13 +211,14 @@ export async function createKeeper(
 function assembled(parts: {
   context: KeeperContext;
   ticker: ReturnType<typeof createTicker>;
+  ethPrice: () => bigint | null;
   listening: Listening | null;
   sender: Sender;
   store: { close(): Promise<void> };
   config: KeeperConfig;
   logger: Logger;
 }): Keeper {
-  const { context, ticker, listening, sender, store, config, logger } = parts;
+  const { context, ticker, ethPrice, listening, sender, store, config, logger } = parts;
   const outside = new AbortController();
   let loop: ReturnType<typeof startLoop> | null = null;
   return {
@@ -229,6 +236,7 @@ function assembled(parts: {
     async settle(ms) {
       const until = Date.now() + ms;
       for (;;) {
+        await settleAttempts(context, ethPrice());
         const open = await context.journal.unsettled(200);
         const waiting = open.filter(({ outcome }) => outcome !== 'mined' && outcome !== 'reverted');
         if (waiting.length === 0) return true;
@@ -236,9 +244,7 @@ function assembled(parts: {
         const [first] = waiting;
         if (left <= 0 || first === undefined) return false;
         // One of them at a time: each wait is the sender's own, on its own poll.
-        const state = await sender.wait(first.intentKey, 'settled', left);
-        await settleAttempts(context, null);
-        if (state === null) return false;
+        if ((await sender.wait(first.intentKey, 'settled', left)) === null) return false;
       }
     },
     status: () => ticker.status(),
@@ -251,7 +257,7 @@ function assembled(parts: {
       await loop?.stop();
       await sender.stop(config.KEEPER_DRAIN_MS);
       // What came to an end while draining belongs in the journal now, not at the next start.
-      await settleAttempts(context, null);
+      await settleAttempts(context, ethPrice());
       await listening?.close(CLOSE_MS);
       await store.close();
     },

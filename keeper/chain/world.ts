@@ -26,10 +26,12 @@ export type WorldView = {
 export function createWorldView(options: {
   client: PublicClient;
   oracle: Address;
+  /** What the sender adds to the base fee, wei per gas. */
+  tipWei: bigint;
   timeoutMs: number;
   now?: () => number;
 }): WorldView {
-  const { client, oracle, timeoutMs, now = Date.now } = options;
+  const { client, oracle, tipWei, timeoutMs, now = Date.now } = options;
   let world: World | null = null;
   let highest: bigint | null = null;
   let advancedAtMs: number | null = null;
@@ -51,17 +53,17 @@ export function createWorldView(options: {
   }
 
   async function refresh(): Promise<World> {
-    const [block, gasPrice, ethPrice] = await Promise.all([
+    const [block, ethPrice] = await Promise.all([
       client.getBlock({ blockTag: 'latest', includeTransactions: false }),
-      client.request({ method: 'eth_gasPrice' }),
       readEthPrice(),
     ]);
-    const quoted = hexToBigInt(gasPrice);
-    const baseFee = block.baseFeePerGas ?? 0n;
+    // What the sender will pay, not what the node suggests: nodes add tips that this chain does not ask for.
+    const baseFee =
+      block.baseFeePerGas ?? hexToBigInt(await client.request({ method: 'eth_gasPrice' }));
     return {
       blockNumber: block.number,
       timestamp: block.timestamp,
-      market: { gasPriceWei: quoted > baseFee ? quoted : baseFee, ethPrice },
+      market: { gasPriceWei: baseFee + tipWei, ethPrice },
       readAtMs: now(),
     };
   }

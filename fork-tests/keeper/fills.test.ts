@@ -1,0 +1,98 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { timelineText } from '../../keeper/cli/why.ts';
+import { useApi } from '../api/use-api.ts';
+import { useFork } from '../harness/fork.ts';
+import {
+  balanceOf,
+  buyShares,
+  fillsOf,
+  moveHealth,
+  placeLimit,
+  placeStop,
+  stateOf,
+} from './orders.ts';
+import { launchKeeper, metricOf, stopKeepers, until } from './use-keeper.ts';
+
+const fork = useFork();
+const api = useApi(fork);
+
+afterEach(stopKeepers);
+
+describe('a keeper with one api', () => {
+  test('fills a stop once its average crosses; the fee arrives and exceeds the gas', async () => {
+    const { exitEscrow, usdg } = fork.deployment;
+    const alice = fork.accounts.alice.account.address;
+    const shares = await buyShares(fork, api, 'alice', 'HEALTH', 200);
+    const id = await placeStop(fork, api, 'alice', 'HEALTH', shares, 0.97);
+    const keeper = await launchKeeper(fork, [api.url]);
+    await keeper.tick();
+    expect(await stateOf(fork, exitEscrow, id)).toBe(1);
+
+    await moveHealth(fork, 0.95);
+    await api.settled();
+    const ownerBefore = await balanceOf(fork, usdg, alice);
+    const keeperBefore = await balanceOf(fork, usdg, keeper.executor);
+    const etherBefore = await fork.client.getBalance({ address: keeper.executor });
+    await keeper.tick();
+    expect(await keeper.settle(10_000)).toBe(true);
+
+    const fills = await fillsOf(fork, exitEscrow, id);
+    expect(fills).toHaveLength(1);
+    const { net, executorFee, executor } = fills[0]?.args ?? {};
+    expect(executor).toBe(keeper.executor);
+    expect((await balanceOf(fork, usdg, alice)) - ownerBefore).toBe(net);
+    expect(net).toBeGreaterThan(180_000_000n);
+    expect((await balanceOf(fork, usdg, keeper.executor)) - keeperBefore).toBe(executorFee);
+    expect(executorFee).toBeGreaterThanOrEqual(250_000n);
+
+    await until('the fill is settled', async () => {
+      await keeper.tick();
+      return (await keeper.journal.unsettled(10)).length === 0;
+    });
+    const [timeline] = await keeper.journal.timeline(id);
+    const [attempt] = timeline?.attempts ?? [];
+    expect(attempt).toMatchObject({ kind: 'fill', attempt: 1, outcome: 'mined', settled: 1 });
+    expect(attempt?.fee_usdg).toBe(String(executorFee));
+    const spentWei = etherBefore - (await fork.client.getBalance({ address: keeper.executor }));
+    expect(BigInt(attempt?.gas_used ?? 0) * BigInt(attempt?.gas_price_wei ?? 0)).toBe(spentWei);
+    expect(BigInt(attempt?.cost_usdg ?? 0)).toBeGreaterThan(0n);
+    expect(BigInt(attempt?.cost_usdg ?? 0)).toBeLessThan(executorFee ?? 0n);
+    expect(timeline?.decisions.map(({ decision }) => decision)).toEqual(['sent', 'filled']);
+    expect((await timelineText(keeper.journal, id)).join('\n')).toMatch(
+      /filled: fee \$0\.\d+ received/,
+    );
+    expect(await metricOf(keeper, 'fees_received_usdg_total')).toBeCloseTo(
+      Number(executorFee) / 1e6,
+      6,
+    );
+  });
+
+  test('fills a limit buy: the owner has the shares, the keeper its fee', async () => {
+    const { limitEscrow, usdg } = fork.deployment;
+    const bob = fork.accounts.bob.account.address;
+    const id = await placeLimit(fork, api, 'bob', 'HEALTH', 150, 0.97);
+    await moveHealth(fork, 0.95);
+    await api.settled();
+    const keeper = await launchKeeper(fork, [api.url]);
+    const before = await balanceOf(fork, usdg, keeper.executor);
+    await keeper.tick();
+    expect(await keeper.settle(10_000)).toBe(true);
+    const fills = await fillsOf(fork, limitEscrow, id);
+    expect(fills).toHaveLength(1);
+    expect(await balanceOf(fork, fork.vault('HEALTH'), bob)).toBe(fills[0]?.args.shares);
+    expect((await balanceOf(fork, usdg, keeper.executor)) - before).toBe(
+      fills[0]?.args.executorFee,
+    );
+  });
+
+  test('in a dry run says what it would do and sends nothing', async () => {
+    const id = await placeLimit(fork, api, 'bob', 'HEALTH', 150, 0.97);
+    await moveHealth(fork, 0.95);
+    await api.settled();
+    const keeper = await launchKeeper(fork, [api.url], { dryRun: true });
+    await keeper.tick();
+    const [timeline] = await keeper.journal.timeline(id);
+    expect(timeline?.decisions.map(({ decision }) => decision)).toEqual(['would_fill']);
+    expect(await fork.client.getTransactionCount({ address: keeper.executor })).toBe(0);
+  });
+});

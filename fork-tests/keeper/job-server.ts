@@ -1,0 +1,64 @@
+/** A job source under the test's control: serves whatever the test says, or real jobs that the test has bent. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type WireJob = {
+  type: string;
+  contract: string;
+  id: string;
+  ticker: string | null;
+  vault?: string;
+  feeUsdg: string;
+  slippageBps: number;
+  tx: { to: string; data: string; value: string };
+  armData: string;
+};
+
+export type JobServer = {
+  url: string;
+  /** Number of polls so far. */
+  polls(): number;
+  jobs(jobs: readonly unknown[]): void;
+  answer(status: number, body: string): void;
+  stop(): Promise<void>;
+};
+
+const running: Server[] = [];
+
+export async function startJobServer(): Promise<JobServer> {
+  let reply = { status: 200, body: '{"jobs":[]}' };
+  let polls = 0;
+  const server = createServer((_request, response) => {
+    polls += 1;
+    response.writeHead(reply.status, { 'content-type': 'application/json' }).end(reply.body);
+  });
+  running.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    polls: () => polls,
+    jobs: (jobs) => {
+      const asOf = new Date().toISOString();
+      reply = { status: 200, body: JSON.stringify({ asOf, jobs, skipped: [], note: '' }) };
+    },
+    answer: (status, body) => {
+      reply = { status, body };
+    },
+    stop: () => close(server),
+  };
+}
+
+async function close(server: Server): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}
+
+export async function stopJobServers(): Promise<void> {
+  for (const server of running.splice(0)) if (server.listening) await close(server);
+}
+
+/** The jobs that a real api lists now. */
+export async function realJobs(apiUrl: string): Promise<WireJob[]> {
+  const response = await fetch(`${apiUrl}/v1/jobs`);
+  return ((await response.json()) as { jobs: WireJob[] }).jobs;
+}
