@@ -22,7 +22,15 @@ export default defineConfig({
           ...shared,
           name: 'chain',
           include: ['fork-tests/**/*.test.ts'],
-          exclude: ['**/node_modules/**', 'fork-tests/system/**'],
+          exclude: ['**/node_modules/**', 'fork-tests/{system,kills}/**'],
+          globalSetup: ['fork-tests/harness/global-setup.ts'],
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'kills',
+          include: ['fork-tests/kills/*.test.ts'],
           globalSetup: ['fork-tests/harness/global-setup.ts'],
         },
       },

@@ -26,7 +26,13 @@ export type Running = {
 export type Stack = {
   urls: Record<ProcessName, string>;
   running: ReadonlyMap<ProcessName, Running>;
-  start: (name: ProcessName, env?: Record<string, string>) => Promise<Running>;
+  /** `entry` replaces the process's own entry point (the kill tests add a hook to it). */
+  start: (
+    name: ProcessName,
+    options?: { env?: Record<string, string>; entry?: string },
+  ) => Promise<Running>;
+  /** The process's data file. */
+  database: (name: ProcessName) => string;
   stop: () => Promise<void>;
   /** JSON of an answer, its status beside it. */
   get: (url: string) => Promise<{ status: number; body: Record<string, unknown> }>;
@@ -95,11 +101,11 @@ export async function createStack(options: {
   };
   const running = new Map<ProcessName, Running>();
 
-  const start: Stack['start'] = async (name, env = {}) => {
+  const start: Stack['start'] = async (name, { env = {}, entry } = {}) => {
     const log: string[] = [];
     const child = startChild({
       name,
-      entry: join(root, name, 'main.ts'),
+      entry: entry ?? join(root, name, 'main.ts'),
       cwd: data,
       env: {
         PATH: process.env.PATH,
@@ -117,8 +123,8 @@ export async function createStack(options: {
         if (log.length > 500) log.shift();
       },
     });
-    const entry: Running = { url: urls[name], child, log };
-    running.set(name, entry);
+    const started: Running = { url: urls[name], child, log };
+    running.set(name, started);
     let ended = false;
     void child.exited.then(() => {
       ended = true;
@@ -145,7 +151,7 @@ export async function createStack(options: {
     } catch (error) {
       throw new Error(`${String(error)}\n${why}\n${log.slice(-30).join('\n')}`, { cause: error });
     }
-    return entry;
+    return started;
   };
 
   const answer = async (response: Response) => ({
@@ -157,6 +163,7 @@ export async function createStack(options: {
     urls,
     running,
     start,
+    database: (name) => join(data, `${name}.sqlite`),
     stop: async () => {
       await Promise.all([...running.values()].map(({ child }) => child.stop(10_000)));
       rmSync(data, { recursive: true, force: true });

@@ -10,6 +10,8 @@ export type Child = {
   /** Resolves with the exit code (null after a signal) however it ended. */
   exited: Promise<number | null>;
   stop: (deadlineMs: number) => Promise<void>;
+  /** SIGKILL now, for the tests that want it. */
+  kill: () => void;
 };
 
 export type ChildOptions = {
@@ -52,6 +54,7 @@ export function startChild(options: ChildOptions): Child {
   return {
     name: options.name,
     exited,
+    kill: () => signal('SIGKILL'),
     stop: async (deadlineMs) => {
       if (child.exitCode === null && child.signalCode === null) {
         if (child.pid !== undefined) process.kill(child.pid, 'SIGTERM');
