@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { createWalletClient, http, type PublicClient, type WalletClient } from 'viem';
 import { type Deployment, readDeployment } from '../../contracts-abi/deployment.ts';
 import { createChainClient, defineBasketChain } from '../../runtime/chain/client.ts';
@@ -5,6 +6,7 @@ import { devAccount, ROLES, type Role } from '../chain/seed/accounts.ts';
 
 export type DevWallet = {
   rpcUrl: string;
+  deploymentFile: string;
   client: PublicClient;
   deployment: Deployment;
   clientOf: (role: Role) => WalletClient;
@@ -18,9 +20,9 @@ export function isRole(text: string): text is Role {
 export async function openWallet(): Promise<DevWallet> {
   const port = process.env.LOCAL_CHAIN_PORT ?? '8545';
   const rpcUrl = process.env.RPC_URLS ?? `http://127.0.0.1:${port}`;
-  const deployment = readDeployment(
-    process.env.DEPLOYMENT_FILE ?? `.data/start-${port}/deployment.json`,
-  );
+  const deploymentFile = process.env.DEPLOYMENT_FILE ?? `.data/start-${port}/deployment.json`;
+  if (!existsSync(deploymentFile)) throw new Error(`no ${deploymentFile}: is npm start running?`);
+  const deployment = readDeployment(deploymentFile);
   const client = createChainClient({
     urls: [rpcUrl],
     timeoutMs: 20_000,
@@ -36,6 +38,7 @@ export async function openWallet(): Promise<DevWallet> {
     throw new Error(`${rpcUrl} is not a local chain: dev keys are not used there`);
   return {
     rpcUrl,
+    deploymentFile,
     client,
     deployment,
     clientOf: (role) =>

@@ -1,0 +1,40 @@
+import { basketVaultAbi } from '../../contracts-abi/generated/index.ts';
+import { connect } from '../chain/client.ts';
+import { readManifest } from '../chain/files.ts';
+import { pushPrice } from '../chain/market/push.ts';
+import { devAccount } from '../chain/seed/accounts.ts';
+import { vaultOf } from '../chain/seed/manifest.ts';
+import type { DevWallet } from './open.ts';
+
+/** Moves the pools of every constituent of the basket by `percent`, for good. A push beyond ±6% leaves the basket
+ * without a reference until ten minutes have passed (rule 1). */
+export async function push(wallet: DevWallet, ticker: string, percent: number) {
+  if (percent <= -50 || percent >= 100) throw new Error('percent must lie between -50 and 100');
+  const manifest = readManifest(wallet.deploymentFile);
+  const client = connect(wallet.rpcUrl);
+  const constituents = await client.readContract({
+    address: vaultOf(manifest, ticker),
+    abi: basketVaultAbi,
+    functionName: 'constituents',
+  });
+  const addresses = new Set(constituents.map(({ token }) => token));
+  const symbols = manifest.tokens
+    .filter(({ address, pools }) => addresses.has(address) && pools.length > 0)
+    .map(({ symbol }) => symbol);
+  for (const symbol of symbols) {
+    await pushPrice(client, devAccount('maker').account, manifest, symbol, 1 + percent / 100);
+  }
+  return { ticker, percent, moved: symbols };
+}
+
+/** Lets so many seconds pass on the chain: averages follow, deadlines come nearer. */
+export async function warp(wallet: DevWallet, seconds: number) {
+  if (!Number.isInteger(seconds) || seconds < 1 || seconds > 30 * 86_400) {
+    throw new Error('seconds must be a whole number from 1 to 30 days');
+  }
+  const client = connect(wallet.rpcUrl);
+  await client.increaseTime({ seconds });
+  await client.mine({ blocks: 1 });
+  const { timestamp } = await client.getBlock();
+  return { seconds, chainTime: new Date(Number(timestamp) * 1_000).toISOString() };
+}
