@@ -2,7 +2,7 @@
 import { type Address, type Hex, type PublicClient } from 'viem';
 import { describeRevert, revertDataOf } from '../../contracts-abi/revert.ts';
 
-/** Exactly one of the three (wire.md, Plans). `gas` in units of gas, as a decimal string. */
+/** Exactly one of the three (wire.md, Plans). `gas`: a gas limit, headroom included, as a decimal string. */
 export type Simulation =
   | { ok: true; gas?: string }
   | { ok: false; reason: string }
@@ -45,6 +45,16 @@ function saysReverted(error: unknown): boolean {
   return false;
 }
 
+/**
+ * A gas limit that still holds a block later: a pool writes an observation in the first swap of a second, which an
+ * estimate within the same second does not see, and the L1 part of gas moves.
+ */
+const GAS_HEADROOM_PERCENT = 125n;
+
+function withHeadroom(estimate: bigint): string {
+  return ((estimate * GAS_HEADROOM_PERCENT) / 100n).toString();
+}
+
 /** Calls and estimates in one round trip. Never throws: a chain out of reach is a dry run that was not made. */
 export async function dryRun(
   client: PublicClient,
@@ -57,5 +67,5 @@ export async function dryRun(
   if (call.tag === 'reverted') return { ok: false, reason: describeRevert(call.data) };
   if (call.tag === 'lost')
     return { ok: null, skipped: 'the chain could not be asked for a dry run' };
-  return gas.tag === 'done' ? { ok: true, gas: BigInt(gas.value).toString() } : { ok: true };
+  return gas.tag === 'done' ? { ok: true, gas: withHeadroom(BigInt(gas.value)) } : { ok: true };
 }

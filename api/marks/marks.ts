@@ -79,7 +79,11 @@ export class Marks {
       repeat({ name: 'marks', intervalMs, logger, work: () => this.refresh() }),
       repeat({
         name: 'costs',
-        intervalMs: () => costIntervalMs / Math.max(this.#catalog?.baskets.length ?? 1, 1),
+        // The first round goes quickly: a cost of null is for baskets without a route.
+        intervalMs: () => {
+          const count = this.#catalog?.baskets.length ?? 0;
+          return this.#nextCost < count || count === 0 ? 200 : costIntervalMs / count;
+        },
         logger,
         work: () => this.#measureNext(),
       }),

@@ -1,0 +1,73 @@
+/** What a wallet does with a plan: send the approval, wait, send the transaction, wait. */
+import { erc20Abi, type Hex, type TransactionReceipt } from 'viem';
+import { expect } from 'vitest';
+import type { Role } from '../chain/seed/accounts.ts';
+import type { Fork } from '../harness/fork.ts';
+import type { Answer } from './use-api.ts';
+
+type PlanBody = {
+  approval: { to: Hex; data: Hex } | null;
+  tx: { to: Hex; data: Hex; value: string };
+  simulation: { ok: boolean | null; gas?: string; reason?: string; skipped?: string };
+  warnings: string[];
+};
+
+export function planOf<T = unknown>(answer: Answer): PlanBody & T {
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body as unknown as PlanBody & T;
+}
+
+export async function sendCall(
+  fork: Fork,
+  role: Role,
+  to: Hex,
+  data: Hex,
+): Promise<TransactionReceipt> {
+  const account = fork.accounts[role].account.address;
+  // An estimate in a block where a pool has just written its observation misses the next block's write.
+  const estimate = await fork.client.estimateGas({ account, to, data });
+  const hash = await fork
+    .userClient(role)
+    .sendTransaction({ to, data, gas: (estimate * 13n) / 10n });
+  return await receiptOf(fork, hash);
+}
+
+/** The fork mines as transactions arrive; a busy machine may take a moment. */
+async function receiptOf(fork: Fork, hash: Hex): Promise<TransactionReceipt> {
+  const deadline = Date.now() + 20_000;
+  for (;;) {
+    try {
+      return await fork.client.getTransactionReceipt({ hash });
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Sends the approval alone, so that the same request can then be simulated. */
+export async function sendApproval(fork: Fork, role: Role, plan: PlanBody): Promise<void> {
+  if (plan.approval === null) return;
+  const receipt = await sendCall(fork, role, plan.approval.to, plan.approval.data);
+  expect(receipt.status).toBe('success');
+}
+
+export async function sendPlan(
+  fork: Fork,
+  role: Role,
+  plan: PlanBody,
+): Promise<TransactionReceipt> {
+  await sendApproval(fork, role, plan);
+  const receipt = await sendCall(fork, role, plan.tx.to, plan.tx.data);
+  expect(receipt.status).toBe('success');
+  return receipt;
+}
+
+export async function balanceOf(fork: Fork, token: Hex, owner: Hex): Promise<bigint> {
+  return await fork.client.readContract({
+    address: token,
+    abi: erc20Abi,
+    functionName: 'balanceOf',
+    args: [owner],
+  });
+}
