@@ -105,7 +105,7 @@ contract HostileKeyTest is AccountsFixture {
     // What must hold
 
     /// One function: each invariant of its own would run the whole campaign again.
-    /// forge-config: default.invariant.runs = 12
+    /// forge-config: default.invariant.runs = 8
     /// forge-config: default.invariant.depth = 40
     /// forge-config: default.invariant.fail-on-revert = true
     /// forge-config: long.invariant.runs = 256
@@ -128,7 +128,7 @@ contract HostileKeyTest is AccountsFixture {
 
     // The same as one deep fuzz test, so that every sequence starts from fresh limits
 
-    /// forge-config: default.fuzz.runs = 24
+    /// forge-config: default.fuzz.runs = 12
     /// forge-config: long.fuzz.runs = 1000
     function testFuzz_a_hostile_key_stays_inside_its_grant(uint256[8] calldata seeds, uint256 quality)
         public
@@ -141,6 +141,7 @@ contract HostileKeyTest is AccountsFixture {
         invariant_a_stolen_key_stays_inside_its_grant();
     }
 
+    /// forge-config: default.fuzz.runs = 64
     function testFuzz_random_bytes_as_data_move_nothing(bytes calldata noise, uint8 kind, uint256 amount)
         public
     {
