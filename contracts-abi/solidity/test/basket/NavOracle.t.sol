@@ -6,6 +6,7 @@ import {ProtocolFixture} from "../support/ProtocolFixture.sol";
 import {TestToken} from "../support/TestToken.sol";
 import {BasketVault} from "../../src/basket/BasketVault.sol";
 import {INavOracle} from "../../src/interfaces/INavOracle.sol";
+import {ReferenceWindow} from "../../src/libraries/ReferenceWindow.sol";
 
 contract NavOracleTest is ProtocolFixture {
     uint256 private constant TICK = 1.0001e14; // one tick, as a share x 1e18
@@ -75,6 +76,26 @@ contract NavOracleTest is ProtocolFixture {
         assertLe(nav, high + high / 3_000);
         uint256 linear = (expected * (600 - after_) + moved * after_) / 600;
         assertApproxEqRel(nav, linear, 7e14); // the geometric mean of a 5% move is within 0.04% of the linear one
+    }
+
+    /// Down means towards lower ticks on both sides of zero, in pools of either token order.
+    function testFuzz_theMeanTickRoundsDown(uint256 bps, uint256 after_) public {
+        movePrices(bound(bps, 9_800, 10_200));
+        skip(bound(after_, 1, 599));
+        uint32[] memory ago = new uint32[](2);
+        ago[0] = 600;
+        bool below;
+        bool above;
+        for (uint256 i; i < pools.length; ++i) {
+            (INavOracle.Invalid reason, int24 mean) = ReferenceWindow.meanTick(address(pools[i]), 1);
+            assertEq(uint256(reason), 0);
+            (int56[] memory ticks,) = pools[i].observe(ago);
+            int256 sum = ticks[1] - ticks[0];
+            assertTrue(int256(mean) * 600 <= sum && sum < (int256(mean) + 1) * 600);
+            if (mean < 0) below = true;
+            else above = true;
+        }
+        assertTrue(below && above, "both signs occur");
     }
 
     function test_navFallsWithTheFeeAndWithNothingElse() public {
