@@ -3,40 +3,17 @@
  * protocol on top), its market trading. Writes the deployment file, prints one JSON line when ready, and leaves
  * neither process nor file behind when it stops.
  */
-import { z } from 'zod';
-import {
-  ConfigError,
-  loadConfig,
-  loadEnvFile,
-  logOptions,
-  option,
-  portOption,
-  urlOption,
-} from '../../runtime/config.ts';
+import { ConfigError, loadConfig, loadEnvFile } from '../../runtime/config.ts';
 import { runProcess } from '../../runtime/lifecycle.ts';
 import { createLogger } from '../../runtime/logger.ts';
 import { removeChainFiles, writeChainFiles } from './files.ts';
+import { chainProcessOptions } from './options.ts';
 import { devAccounts } from './seed/accounts.ts';
 import { startLocalChain } from './start.ts';
 
-const options = logOptions.extend({
-  LOCAL_CHAIN_PORT: option(portOption.default(8545), {
-    description: 'Port of the local chain.',
-    example: '8545',
-  }),
-  DEPLOYMENT_FILE: option(z.string().min(1).default('.data/deployment.json'), {
-    description: 'Where the deployment of the local chain is written.',
-    example: '.data/deployment.json',
-  }),
-  FORK_RPC_URL: option(urlOption.optional(), {
-    description: 'Fork this chain and deploy on top, instead of the seeded local chain.',
-    example: 'https://rpc.example.org',
-  }),
-});
-
 function main(): Promise<void> {
   loadEnvFile();
-  const config = loadConfig(options);
+  const config = loadConfig(chainProcessOptions);
   const logger = createLogger('chain', config.LOG_LEVEL);
   return runProcess(logger, async () => {
     const chain = await startLocalChain({

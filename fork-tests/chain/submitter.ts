@@ -107,8 +107,9 @@ function createSubmitter(client: ChainClient, inBlocks: boolean): Submitter {
     } catch (cause) {
       throw new Error(`${what} failed: ${reasonOf(cause)}`);
     }
-    nonces.set(account.address, nonce + 1);
-    if (!inBlocks) await flush();
+    // One at a time the node knows better: others may send from the account in between.
+    if (inBlocks) nonces.set(account.address, nonce + 1);
+    else await flush();
     return deployed;
   };
 

@@ -6,6 +6,7 @@ import type { TestProject } from 'vitest/node';
 import type { Anvil } from '../anvil.ts';
 import { startAnvil } from '../anvil.ts';
 import { CHAIN_ARGUMENTS } from '../chain/arguments.ts';
+import { startForkedChain } from '../chain/live/start.ts';
 import type { Manifest } from '../chain/seed/manifest.ts';
 import { loadChain, seededChain } from '../chain/state/load.ts';
 
@@ -22,7 +23,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 async function startUpstream(): Promise<{ anvil: Anvil; manifest: Manifest }> {
-  const chain = await seededChain((step) => process.stderr.write(`local chain: ${step}\n`));
+  const progress = (step: string) => process.stderr.write(`upstream: ${step}\n`);
+  const forkUrl = process.env.FORK_RPC_URL;
+  if (forkUrl !== undefined && forkUrl !== '') return startForkedChain({ forkUrl, progress });
+  const chain = await seededChain(progress);
   const anvil = await startAnvil({ args: CHAIN_ARGUMENTS });
   try {
     return { anvil, manifest: await loadChain(anvil.url, chain) };

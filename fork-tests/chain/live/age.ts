@@ -12,8 +12,6 @@ import type { Manifest, SeededPool } from '../seed/manifest.ts';
 import { CARDINALITY } from '../seed/tokens.ts';
 
 const LEAST_CARDINALITY = 700;
-/** More writes than any ring below 700 slots needs. */
-const MOST_WRITES = 800;
 
 export async function agePools(
   client: ChainClient,
@@ -33,7 +31,8 @@ export async function agePools(
     });
   };
 
-  for (const pool of await tooFew(client, pools)) {
+  const small = (await ringsOf(client, pools)).filter(({ slots }) => slots < LEAST_CARDINALITY);
+  for (const { pool } of small) {
     await write(client, maker, {
       address: manifest.maker,
       abi: marketMakerAbi,
@@ -42,28 +41,30 @@ export async function agePools(
       gas: 200_000n + 25_000n * BigInt(CARDINALITY),
     });
   }
-  for (let writes = 0; ; writes += 1) {
-    const left = await tooFew(client, pools);
-    if (left.length === 0) break;
-    if (writes === MOST_WRITES)
-      throw new Error(`${left.length} pools do not grow observation slots`);
-    if (writes % 50 === 0) progress(`growing observation slots of ${left.length} pools`);
+  const writes = small.reduce((most, ring) => Math.max(most, ring.slots - ring.index), 0);
+  for (let written = 0; written < writes; written += 1) {
+    if (written % 50 === 0) progress(`growing observation slots: ${written} of ${writes} writes`);
     await touch(1);
+  }
+  for (const { pool, slots } of await ringsOf(client, pools)) {
+    if (slots < LEAST_CARDINALITY) throw new Error(`pool ${pool.address} stays at ${slots} slots`);
   }
   progress('ageing observations');
   for (let passed = 0; passed <= 660; passed += 60) await touch(60);
 }
 
-async function tooFew(client: ChainClient, pools: readonly SeededPool[]): Promise<SeededPool[]> {
-  const cardinalities = await Promise.all(
-    pools.map(async ({ address }) => {
-      const slot0 = await client.readContract({
-        address,
+type Ring = { pool: SeededPool; index: number; slots: number };
+
+/** Where each pool's ring of observations stands. It grows at the write that follows its last slot. */
+function ringsOf(client: ChainClient, pools: readonly SeededPool[]): Promise<Ring[]> {
+  return Promise.all(
+    pools.map(async (pool) => {
+      const [, , index, slots] = await client.readContract({
+        address: pool.address,
         abi: uniswapV3PoolAbi,
         functionName: 'slot0',
       });
-      return slot0[3];
+      return { pool, index, slots };
     }),
   );
-  return pools.filter((_, index) => (cardinalities[index] ?? 0) < LEAST_CARDINALITY);
 }

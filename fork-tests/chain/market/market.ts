@@ -19,8 +19,10 @@ export type MarketOptions = {
   manifest: Manifest;
   /** Stands at the prices that the pools have now. */
   process: PriceProcess;
-  /** Seconds between steps, default 3. */
+  /** Seconds of the price process that a step covers, default 3. */
   stepSeconds?: number;
+  /** Between steps; default as long as a step covers. */
+  pauseMs?: number;
   /** After each step: how many pools moved, or why none could. */
   onStep?: (outcome: StepOutcome) => void;
 };
@@ -40,6 +42,7 @@ const BASE_FEE = 10_000_000n;
 
 export function startMarket(options: MarketOptions): Market {
   const { process, stepSeconds = 3, onStep } = options;
+  const { pauseMs = stepSeconds * 1_000 } = options;
   let stopped = false;
   let wake: () => void = () => undefined;
   let round = 0;
@@ -57,7 +60,7 @@ export function startMarket(options: MarketOptions): Market {
       round += 1;
       if (stopped) return;
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, stepSeconds * 1_000);
+        const timer = setTimeout(resolve, pauseMs);
         wake = () => {
           clearTimeout(timer);
           resolve();

@@ -26,6 +26,7 @@ const LAG = 30;
 export async function seededChain(
   progress: Progress = () => undefined,
   folder: string = CACHE_FOLDER,
+  build: (progress: Progress) => Promise<CachedChain> = buildState,
 ): Promise<CachedChain> {
   const key = stateKey();
   const cached = await readCache(folder, key);
@@ -49,7 +50,7 @@ export async function loadChain(url: string, chain: CachedChain): Promise<Manife
   return chain.manifest;
 }
 
-async function build(progress: Progress): Promise<CachedChain> {
+async function buildState(progress: Progress): Promise<CachedChain> {
   const endsAt = now() - LAG;
   const anvil = await startAnvil({ args: [...CHAIN_ARGUMENTS, ...buildArguments(endsAt)] });
   try {
