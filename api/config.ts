@@ -30,7 +30,7 @@ export const apiOptions = z.object({
   }),
   CHAIN_RPC_PUBLIC: option(urlOption.optional(), {
     description:
-      'RPC address that the root document names to clients; absent: the first of RPC_URLS.',
+      'RPC address that the root document names to clients; absent: the origin of the first of RPC_URLS.',
     example: 'https://rpc.example.org',
   }),
   CHAIN_EXPLORER: option(urlOption.default('https://robinhoodchain.blockscout.com'), {

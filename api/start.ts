@@ -75,7 +75,8 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
         ? config.RELAYER_URL
         : `${config.RELAYER_URL}${EXECUTE_ROUTE}`,
       approval: config.APPROVAL_URL,
-      rpc: config.CHAIN_RPC_PUBLIC ?? config.RPC_URLS[0] ?? '',
+      // An operator's own endpoint may carry a key in its path: only its origin is told.
+      rpc: config.CHAIN_RPC_PUBLIC ?? originOf(config.RPC_URLS[0]),
       explorer: config.CHAIN_EXPLORER,
     },
     logger,
@@ -136,4 +137,8 @@ function watchedStore() {
       }
     },
   };
+}
+
+function originOf(url: string | undefined): string {
+  return url === undefined ? '' : new URL(url).origin;
 }

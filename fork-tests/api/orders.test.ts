@@ -48,7 +48,7 @@ async function ordersOf(count: number): Promise<OrderRow[]> {
     `/v1/orders/${alice()}`,
     ({ body }) => (body.orders as unknown[] | undefined)?.length === count,
   );
-  return answer.body.orders as OrderRow[];
+  return answer.body.orders as unknown as OrderRow[];
 }
 
 async function jobsOf(count: number, query = ''): Promise<{ jobs: JobRow[]; skipped: unknown[] }> {

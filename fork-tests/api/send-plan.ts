@@ -33,7 +33,7 @@ export async function sendCall(
 }
 
 /** The fork mines as transactions arrive; a busy machine may take a moment. */
-async function receiptOf(fork: Fork, hash: Hex): Promise<TransactionReceipt> {
+export async function receiptOf(fork: Fork, hash: Hex): Promise<TransactionReceipt> {
   const deadline = Date.now() + 20_000;
   for (;;) {
     try {

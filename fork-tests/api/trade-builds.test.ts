@@ -138,7 +138,7 @@ describe('POST /v1/tx/sell', () => {
   test('of sharesWei sent back unchanged sells everything; through a float it is refused', async () => {
     await sendPlan(fork, 'alice', planOf(await buy({ amountUsdg: 777.77 })));
     const wallet = await api.get(`/v1/wallet/${alice()}`);
-    const [holding] = wallet.body.holdings as { ticker: string; sharesWei: string }[];
+    const [holding] = wallet.body.holdings as unknown as { ticker: string; sharesWei: string }[];
     const sharesWei = holding?.sharesWei ?? '';
     const before = await held();
     expect(sharesWei).toBe(before.toString());
