@@ -7,10 +7,10 @@
 import { appendFileSync, mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
-import { ConfigError, intOption, loadConfig, loadEnvFile, option } from '../../runtime/config.ts';
+import { ConfigError, loadConfig, loadEnvFile } from '../../runtime/config.ts';
 import { type Child, startChild } from './children.ts';
 import { readableLine } from './log.ts';
+import { startOptions } from './options.ts';
 import { takenPorts } from './ports.ts';
 import { parseReady, type Ready } from './ready.ts';
 import { summary } from './summary.ts';
@@ -18,27 +18,6 @@ import { summary } from './summary.ts';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const START_DEADLINE_MS = 180_000;
 const STOP_DEADLINE_MS = 15_000;
-
-const localPort = intOption(1, 65_535);
-const options = z.object({
-  LOCAL_CHAIN_PORT: option(localPort.default(8545), {
-    description: 'Port of the local chain.',
-    example: '8545',
-  }),
-  API_PORT: option(localPort.default(8080), { description: 'Port of the api.', example: '8080' }),
-  RELAYER_PORT: option(localPort.default(8081), {
-    description: 'Port of the relayer.',
-    example: '8081',
-  }),
-  KEEPER_PORT: option(localPort.default(8082), {
-    description: "Port of the keeper's metrics and health.",
-    example: '8082',
-  }),
-  START_LOG_FILE: option(z.string().optional(), {
-    description: 'Also append the raw JSON log of all processes to this file.',
-    example: '.data/start.log',
-  }),
-});
 
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
@@ -67,7 +46,7 @@ async function readyWithin(url: string, child: Child, deadline: number): Promise
 
 async function main(): Promise<void> {
   loadEnvFile();
-  const config = loadConfig(options);
+  const config = loadConfig(startOptions);
   const taken = await takenPorts([
     { variable: 'LOCAL_CHAIN_PORT', port: config.LOCAL_CHAIN_PORT, what: 'local chain' },
     { variable: 'API_PORT', port: config.API_PORT, what: 'api' },

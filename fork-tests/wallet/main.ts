@@ -8,6 +8,7 @@
  * Dev keys only (fork-tests/chain/seed/accounts.ts); it refuses a chain that is not an Anvil.
  */
 import { readFileSync } from 'node:fs';
+import { BaseError } from 'viem';
 import { grant } from './grant.ts';
 import { push, warp } from './market.ts';
 import { isRole, openWallet } from './open.ts';
@@ -88,6 +89,7 @@ try {
       throw new UsageError(USAGE);
   }
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  const said = error instanceof BaseError ? error.shortMessage : String((error as Error).message);
+  process.stderr.write(`${said}\n`);
   process.exitCode = 1;
 }

@@ -1,5 +1,4 @@
 import { basketVaultAbi } from '../../contracts-abi/generated/index.ts';
-import { connect } from '../chain/client.ts';
 import { readManifest } from '../chain/files.ts';
 import { pushPrice } from '../chain/market/push.ts';
 import { devAccount } from '../chain/seed/accounts.ts';
@@ -11,7 +10,7 @@ import type { DevWallet } from './open.ts';
 export async function push(wallet: DevWallet, ticker: string, percent: number) {
   if (percent <= -50 || percent >= 100) throw new Error('percent must lie between -50 and 100');
   const manifest = readManifest(wallet.deploymentFile);
-  const client = connect(wallet.rpcUrl);
+  const { client } = wallet;
   const constituents = await client.readContract({
     address: vaultOf(manifest, ticker),
     abi: basketVaultAbi,
@@ -32,7 +31,7 @@ export async function warp(wallet: DevWallet, seconds: number) {
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > 30 * 86_400) {
     throw new Error('seconds must be a whole number from 1 to 30 days');
   }
-  const client = connect(wallet.rpcUrl);
+  const { client } = wallet;
   await client.increaseTime({ seconds });
   await client.mine({ blocks: 1 });
   const { timestamp } = await client.getBlock();

@@ -1,15 +1,13 @@
 import { existsSync } from 'node:fs';
-import { createWalletClient, http, type PublicClient, type WalletClient } from 'viem';
 import { type Deployment, readDeployment } from '../../contracts-abi/deployment.ts';
-import { createChainClient, defineBasketChain } from '../../runtime/chain/client.ts';
-import { devAccount, ROLES, type Role } from '../chain/seed/accounts.ts';
+import { type ChainClient, connect } from '../chain/client.ts';
+import { ROLES, type Role } from '../chain/seed/accounts.ts';
 
 export type DevWallet = {
   rpcUrl: string;
   deploymentFile: string;
-  client: PublicClient;
+  client: ChainClient;
   deployment: Deployment;
-  clientOf: (role: Role) => WalletClient;
 };
 
 export function isRole(text: string): text is Role {
@@ -23,11 +21,7 @@ export async function openWallet(): Promise<DevWallet> {
   const deploymentFile = process.env.DEPLOYMENT_FILE ?? `.data/start-${port}/deployment.json`;
   if (!existsSync(deploymentFile)) throw new Error(`no ${deploymentFile}: is npm start running?`);
   const deployment = readDeployment(deploymentFile);
-  const client = createChainClient({
-    urls: [rpcUrl],
-    timeoutMs: 20_000,
-    multicall3: deployment.multicall3,
-  });
+  const client = connect(rpcUrl);
   let version: string;
   try {
     version = (await client.request({ method: 'web3_clientVersion' } as never)) as string;
@@ -41,11 +35,5 @@ export async function openWallet(): Promise<DevWallet> {
     deploymentFile,
     client,
     deployment,
-    clientOf: (role) =>
-      createWalletClient({
-        account: devAccount(role).account,
-        chain: defineBasketChain([rpcUrl], deployment.multicall3),
-        transport: http(rpcUrl),
-      }),
   };
 }

@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem';
 import { z } from 'zod';
 import { addressSchema, bytesSchema, uintStringSchema } from '../../runtime/schema.ts';
-import type { Role } from '../chain/seed/accounts.ts';
+import { devAccount, type Role } from '../chain/seed/accounts.ts';
 import type { DevWallet } from './open.ts';
 
 const call = z.object({ to: addressSchema, data: bytesSchema(200_000) });
@@ -20,8 +20,8 @@ export async function sendCall(
   data: Hex,
   value = 0n,
 ): Promise<Sent> {
-  const sender = wallet.clientOf(role);
-  const hash = await sender.sendTransaction({ to, data, value } as never);
+  const { account } = devAccount(role);
+  const hash = await wallet.client.sendTransaction({ account, to, data, value });
   const receipt = await wallet.client.waitForTransactionReceipt({ hash, timeout: 30_000 });
   return { hash, status: receipt.status, gasUsed: receipt.gasUsed.toString() };
 }

@@ -77,6 +77,8 @@ export function bodyTextOf(request: IncomingMessage): string | null {
   return bodyTexts.get(request) ?? null;
 }
 
+const OPERATOR_PATHS = new Set(['/health', '/ready', '/metrics']);
+
 function accessLog(logger: Logger): RequestHandler {
   return pinoHttp({
     logger,
@@ -86,8 +88,15 @@ function accessLog(logger: Logger): RequestHandler {
       response.setHeader('X-Request-Id', redactSecrets(id));
       return redactSecrets(id);
     },
-    customLogLevel: (_request, response, error) =>
-      response.statusCode >= 500 || error !== undefined ? 'warn' : 'debug',
+    // Probes and scrapes come every few seconds and say on their own page what is wrong.
+    autoLogging: { ignore: ({ url }) => OPERATOR_PATHS.has(url ?? '') },
+    customLogLevel: (_request, response) => (response.statusCode >= 500 ? 'warn' : 'debug'),
+    customSuccessMessage: () => 'answered',
+    customErrorMessage: () => 'answered with a fault',
+    // A status of 500 alone is no error to print: the fault behind it is, where there is one.
+    customErrorObject: (_request, response, _error, line: Record<string, unknown>) =>
+      response.err === undefined ? { ...line, err: undefined } : line,
+    wrapSerializers: false,
     serializers: {
       req: (request: { id: unknown; method: string; url: string }) => ({
         id: request.id,
@@ -260,8 +269,11 @@ export async function listen(app: Express, host: string, port: number): Promise<
     close: (deadlineMs) =>
       new Promise<void>((resolve) => {
         const force = setTimeout(() => server.closeAllConnections(), deadlineMs);
+        // A kept-alive connection goes idle only after its last answer: ask again until all are gone.
+        const idle = setInterval(() => server.closeIdleConnections(), 50);
         server.close(() => {
           clearTimeout(force);
+          clearInterval(idle);
           resolve();
         });
         server.closeIdleConnections();
