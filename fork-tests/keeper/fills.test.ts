@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { timelineText } from '../../keeper/cli/why.ts';
 import { useApi } from '../api/use-api.ts';
 import { useFork } from '../harness/fork.ts';
@@ -94,5 +95,60 @@ describe('a keeper with one api', () => {
     const [timeline] = await keeper.journal.timeline(id);
     expect(timeline?.decisions.map(({ decision }) => decision)).toEqual(['would_fill']);
     expect(await fork.client.getTransactionCount({ address: keeper.executor })).toBe(0);
+  });
+});
+
+describe('the price auction', () => {
+  test('a fill that misses its floor is armed, then filled as the tolerance widens', async () => {
+    const shares = await buyShares(fork, api, 'alice', 'HEALTH', 400);
+    const id = await placeStop(fork, api, 'alice', 'HEALTH', shares, 0.97);
+    const { exitEscrow } = fork.deployment;
+    await moveHealth(fork, 0.95);
+    // Falling on: spot is now far below the average, and the floor is bound to the higher of the two.
+    await moveHealth(fork, 0.97, 0);
+    await api.settled();
+    const keeper = await launchKeeper(fork, [api.url]);
+    await keeper.tick();
+    expect(await keeper.settle(10_000)).toBe(true);
+    const armedAt = await fork.client.readContract({
+      address: exitEscrow,
+      abi: exitEscrowAbi,
+      functionName: 'armedAt',
+      args: [id],
+    });
+    expect(armedAt).toBeGreaterThan(0);
+    expect(await stateOf(fork, exitEscrow, id)).toBe(1);
+
+    keeper.run();
+    // The average follows and the tolerance widens: the two meet.
+    for (
+      let minutes = 0;
+      minutes < 20 && (await stateOf(fork, exitEscrow, id)) === 1;
+      minutes += 2
+    ) {
+      await fork.warp(120);
+      await api.settled();
+      await until('the keeper has looked', async () => {
+        const before = keeper.status().lastTickMs ?? 0;
+        await until('a tick', async () => (keeper.status().lastTickMs ?? 0) > before);
+        return true;
+      });
+    }
+    await until('it is filled', async () => (await stateOf(fork, exitEscrow, id)) === 2, 30_000);
+    await until('both are in the journal', async () => {
+      const [timeline] = await keeper.journal.timeline(id);
+      return timeline?.decisions.at(-1)?.decision === 'filled';
+    });
+    const [timeline] = await keeper.journal.timeline(id);
+    expect(timeline?.attempts.map(({ kind, outcome }) => [kind, outcome])).toEqual([
+      ['arm', 'mined'],
+      ['fill', 'mined'],
+    ]);
+    const spent = (timeline?.attempts ?? []).reduce(
+      (sum, { cost_usdg }) => sum + BigInt(cost_usdg ?? 0),
+      0n,
+    );
+    expect(BigInt(timeline?.attempts[1]?.fee_usdg ?? 0)).toBeGreaterThan(spent);
+    expect(await metricOf(keeper, 'decisions_total', 'armed')).toBe(1);
   });
 });

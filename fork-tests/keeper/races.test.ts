@@ -1,15 +1,14 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
-import { useApi } from '../api/use-api.ts';
-import { write } from '../chain/client.ts';
 import { useFork } from '../harness/fork.ts';
 import { type Proxy, startProxy } from '../proxy/proxy.ts';
-import { realJobs, startJobServer, stopJobServers } from './job-server.ts';
-import { buyShares, fillsOf, moveHealth, placeStop, referenceNav, stateOf } from './orders.ts';
-import { launchKeeper, metricOf, stopKeepers, until } from './use-keeper.ts';
+import { useDueOrders } from './due-orders.ts';
+import { startJobServer, stopJobServers } from './job-server.ts';
+import { fillsOf, moveHealth, stateOf } from './orders.ts';
+import { launchKeeper, stopKeepers, until } from './use-keeper.ts';
 
 const fork = useFork();
-const api = useApi(fork);
+const due = useDueOrders(fork);
 const proxies: Proxy[] = [];
 
 afterEach(async () => {
@@ -24,20 +23,10 @@ async function proxied(): Promise<Proxy> {
   return proxy;
 }
 
-/** A stop of 200 dollars of HEALTH that is due, and the job of it. */
-async function dueStop() {
-  const shares = await buyShares(fork, api, 'alice', 'HEALTH', 200);
-  const id = await placeStop(fork, api, 'alice', 'HEALTH', shares, 0.97);
-  await moveHealth(fork, 0.95);
-  await api.settled();
-  const [job] = await realJobs(api.url);
-  if (job === undefined) throw new Error('the api lists no job');
-  return { id, job, escrow: fork.deployment.exitEscrow };
-}
-
 describe('races', () => {
   test('two keepers, one job: one fill; the loser spends two calls and no gas', async () => {
-    const { id, job, escrow } = await dueStop();
+    const { id, job } = due.first();
+    const escrow = fork.deployment.exitEscrow;
     const source = await startJobServer();
     source.jobs([job]);
     const proxy = await proxied();
@@ -66,7 +55,8 @@ describe('races', () => {
   });
 
   test('two keepers at the same moment: one fill', async () => {
-    const { id, job, escrow } = await dueStop();
+    const { id, job } = due.first();
+    const escrow = fork.deployment.exitEscrow;
     const source = await startJobServer();
     source.jobs([job]);
     const keepers = [
@@ -79,7 +69,8 @@ describe('races', () => {
   });
 
   test('a job polled every tenth of a second while mining takes seconds is one transaction', async () => {
-    const { id, job, escrow } = await dueStop();
+    const { id, job } = due.first();
+    const escrow = fork.deployment.exitEscrow;
     const source = await startJobServer();
     source.jobs([job]);
     const keeper = await launchKeeper(fork, [source.url]);
@@ -103,7 +94,8 @@ describe('races', () => {
   });
 
   test('a fill that loses its race inside the block is known as reverted, with its cost, and not tried for ever', async () => {
-    const { id, job, escrow } = await dueStop();
+    const { id, job } = due.first();
+    const escrow = fork.deployment.exitEscrow;
     const source = await startJobServer();
     source.jobs([job]);
     const keeper = await launchKeeper(fork, [source.url]);
@@ -140,7 +132,8 @@ describe('races', () => {
   });
 
   test('a job listed before it is due is executed under the same id once it is', async () => {
-    const { id, job, escrow } = await dueStop();
+    const { id, job } = due.first();
+    const escrow = fork.deployment.exitEscrow;
     // Back above the stop: the source goes on listing it.
     await moveHealth(fork, 1 / 0.95);
     const source = await startJobServer();
@@ -155,61 +148,5 @@ describe('races', () => {
     await moveHealth(fork, 0.95);
     await until('it is filled', async () => (await stateOf(fork, escrow, id)) === 2);
     expect(await fillsOf(fork, escrow, id)).toHaveLength(1);
-  });
-});
-
-describe('the price auction', () => {
-  test('a fill that misses its floor is armed, then filled as the tolerance widens', async () => {
-    const shares = await buyShares(fork, api, 'alice', 'HEALTH', 400);
-    const id = await placeStop(fork, api, 'alice', 'HEALTH', shares, 0.97);
-    const { exitEscrow } = fork.deployment;
-    await moveHealth(fork, 0.95);
-    // Falling on: spot is now far below the average, and the floor is bound to the higher of the two.
-    await moveHealth(fork, 0.97, 0);
-    await api.settled();
-    const keeper = await launchKeeper(fork, [api.url]);
-    await keeper.tick();
-    expect(await keeper.settle(10_000)).toBe(true);
-    const armedAt = await fork.client.readContract({
-      address: exitEscrow,
-      abi: exitEscrowAbi,
-      functionName: 'armedAt',
-      args: [id],
-    });
-    expect(armedAt).toBeGreaterThan(0);
-    expect(await stateOf(fork, exitEscrow, id)).toBe(1);
-
-    keeper.run();
-    // The average follows and the tolerance widens: the two meet.
-    for (
-      let minutes = 0;
-      minutes < 20 && (await stateOf(fork, exitEscrow, id)) === 1;
-      minutes += 2
-    ) {
-      await fork.warp(120);
-      await api.settled();
-      await until('the keeper has looked', async () => {
-        const before = keeper.status().lastTickMs ?? 0;
-        await until('a tick', async () => (keeper.status().lastTickMs ?? 0) > before);
-        return true;
-      });
-    }
-    await until('it is filled', async () => (await stateOf(fork, exitEscrow, id)) === 2, 30_000);
-    await until('both are in the journal', async () => {
-      const [timeline] = await keeper.journal.timeline(id);
-      return timeline?.decisions.at(-1)?.decision === 'filled';
-    });
-    const [timeline] = await keeper.journal.timeline(id);
-    expect(timeline?.attempts.map(({ kind, outcome }) => [kind, outcome])).toEqual([
-      ['arm', 'mined'],
-      ['fill', 'mined'],
-    ]);
-    const spent = (timeline?.attempts ?? []).reduce(
-      (sum, { cost_usdg }) => sum + BigInt(cost_usdg ?? 0),
-      0n,
-    );
-    expect(BigInt(timeline?.attempts[1]?.fee_usdg ?? 0)).toBeGreaterThan(spent);
-    expect(await metricOf(keeper, 'decisions_total', 'armed')).toBe(1);
-    expect(await referenceNav(fork, 'HEALTH')).toBeGreaterThan(0);
   });
 });

@@ -1,0 +1,45 @@
+/** Real jobs, bent the way a broken or hostile source would. */
+import { type Address, decodeFunctionData, encodeFunctionData, type Hex } from 'viem';
+import { exitEscrowAbi, swapRouter02Abi } from '../../contracts-abi/generated/index.ts';
+import type { WireJob } from './job-server.ts';
+
+/** The same job with other calldata. */
+export function withData(job: WireJob, data: Hex): WireJob {
+  return { ...job, tx: { ...job.tx, data } };
+}
+
+function fillOf(job: WireJob) {
+  const call = decodeFunctionData({ abi: exitEscrowAbi, data: job.tx.data as Hex });
+  if (call.functionName !== 'fill') throw new Error('not a fill');
+  const [id, swaps, executor] = call.args;
+  return { id, swaps, executor };
+}
+
+/** The same fill paying somebody else. */
+export function payingTo(job: WireJob, executor: Address): WireJob {
+  const { id, swaps } = fillOf(job);
+  const args = [id, swaps, executor] as const;
+  return withData(job, encodeFunctionData({ abi: exitEscrowAbi, functionName: 'fill', args }));
+}
+
+/**
+ * The same fill with swaps that ask for more than they can get: well formed, so the firewall passes it, and certain to
+ * revert in simulation.
+ */
+export function revertingSwaps(job: WireJob): WireJob {
+  const { id, swaps, executor } = fillOf(job);
+  const bent = swaps.map((swap) => {
+    const call = decodeFunctionData({ abi: swapRouter02Abi, data: swap.callData });
+    if (call.functionName !== 'exactInputSingle') return swap;
+    const [params] = call.args;
+    const args = [{ ...params, amountOutMinimum: 10n ** 30n }] as const;
+    const callData = encodeFunctionData({
+      abi: swapRouter02Abi,
+      functionName: 'exactInputSingle',
+      args,
+    });
+    return { ...swap, callData };
+  });
+  const args = [id, bent, executor] as const;
+  return withData(job, encodeFunctionData({ abi: exitEscrowAbi, functionName: 'fill', args }));
+}
