@@ -47,7 +47,7 @@ export const TEST_SETTINGS: SenderSettings = {
   stuckAfterMs: 1_500,
   tickMs: 20,
   rebroadcastMs: 500,
-  dispatchMs: 5_000,
+  dispatchMs: 20_000,
 };
 
 export async function openBench(options: BenchOptions = {}): Promise<Bench> {
@@ -71,7 +71,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
     });
     bench.registry = new Registry();
     const sender = createSender({
-      rpc: { urls: [proxy.url], timeoutMs: options.timeoutMs ?? 2_000 },
+      rpc: { urls: [proxy.url], timeoutMs: options.timeoutMs ?? 5_000 },
       chainId: 4663,
       wallets: accounts,
       store,

@@ -185,7 +185,9 @@ export class Broadcaster {
     note.failures += 1;
     const backoff = FIRST_BACKOFF_MS * 2 ** Math.min(note.failures - 1, 10);
     note.resendAt = clock() + Math.min(backoff, LONGEST_BACKOFF_MS);
-    logger[note.failures === 1 ? 'warn' : 'debug'](
+    // Expected: sent again in the moment in which it was mined.
+    const expected = verdict.tag === 'nonce_consumed' && entry.phase === 'broadcast';
+    logger[note.failures === 1 && !expected ? 'warn' : 'debug'](
       { ...line, verdict: verdict.tag, reason: verdict.message, failures: note.failures },
       'the node did not take the transaction',
     );

@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest';
+import { DURABLE_POINTS } from '../../runtime/sender/context.ts';
+import { renderKills, runKills } from './kills.ts';
+
+it('loses and doubles nothing when killed at each durable point (case 8)', async () => {
+  const report = await runKills(1);
+  expect(report.problems, renderKills(report)).toEqual([]);
+  expect(report.kills).toBe(DURABLE_POINTS.length);
+  expect([...report.histogram.keys()]).toEqual([...DURABLE_POINTS]);
+}, 300_000);
