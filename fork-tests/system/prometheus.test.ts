@@ -1,0 +1,137 @@
+/**
+ * The real Prometheus (Debian's) scrapes the three real processes and evaluates the alert rules of grafana/.
+ * Installs the package where it is missing.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type LocalChain, startLocalChain } from '../chain/start.ts';
+import { createStack, freePort, type Stack, until } from '../e2e/stack.ts';
+
+const grafana = join(import.meta.dirname, '..', '..', 'grafana');
+const data = mkdtempSync(join(tmpdir(), 'basket-prometheus-'));
+let chain: LocalChain;
+let stack: Stack;
+let stopPrometheus: () => Promise<void> = async () => undefined;
+let url = '';
+
+function installed(command: string): boolean {
+  try {
+    execFileSync('sh', ['-c', `command -v ${command}`], { stdio: 'ignore' });
+    return true;
+  } catch {
+    // expected: not there yet
+    return false;
+  }
+}
+
+function install(packageName: string): void {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  execFileSync('apt-get', ['update', '-q'], { stdio: 'inherit', env });
+  execFileSync('apt-get', ['install', '-q', '-y', '--no-install-recommends', packageName], {
+    stdio: 'inherit',
+    env,
+  });
+}
+
+beforeAll(async () => {
+  if (!installed('promtool')) install('prometheus');
+  chain = await startLocalChain({ port: 0 });
+  stack = await createStack({ rpcUrl: chain.url, deployment: chain.manifest.deployment });
+  await stack.start('api');
+  await Promise.all([stack.start('keeper'), stack.start('relayer')]);
+
+  const port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  const config = readFileSync(join(grafana, 'prometheus.yml'), 'utf8')
+    .replace('127.0.0.1:8080', new URL(stack.urls.api).host)
+    .replace('127.0.0.1:8081', new URL(stack.urls.relayer).host)
+    .replace('127.0.0.1:8082', new URL(stack.urls.keeper).host)
+    .replace('scrape_interval: 5s', 'scrape_interval: 1s')
+    .replace('evaluation_interval: 15s', 'evaluation_interval: 1s');
+  writeFileSync(join(data, 'prometheus.yml'), config);
+  writeFileSync(join(data, 'alerts.yml'), readFileSync(join(grafana, 'alerts.yml')));
+  const child = spawn(
+    'prometheus',
+    [
+      `--config.file=${join(data, 'prometheus.yml')}`,
+      `--storage.tsdb.path=${join(data, 'tsdb')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
+    { stdio: 'ignore' },
+  );
+  const exited = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+  });
+  stopPrometheus = async () => {
+    child.kill('SIGTERM');
+    await exited;
+  };
+});
+
+afterAll(async () => {
+  await stopPrometheus();
+  await stack?.stop();
+  await chain?.stop();
+  rmSync(data, { recursive: true, force: true });
+});
+
+async function query(expression: string) {
+  const response = await fetch(`${url}/api/v1/query?query=${encodeURIComponent(expression)}`);
+  const body = (await response.json()) as {
+    data: { result: { metric: Record<string, string>; value: [number, string] }[] };
+  };
+  return body.data.result;
+}
+
+describe('Prometheus', () => {
+  it('accepts the committed configuration and rules', () => {
+    const said = execFileSync('promtool', ['check', 'config', join(grafana, 'prometheus.yml')], {
+      encoding: 'utf8',
+    });
+    expect(said).toContain('7 rules found');
+  });
+
+  it('scrapes all three processes', async () => {
+    const up = await until('three targets up', async () => {
+      try {
+        const result = await query('up == 1');
+        return result.length === 3 ? result : null;
+      } catch {
+        // expected while it starts
+        return null;
+      }
+    });
+    expect(up.map(({ metric }) => metric.job).toSorted()).toEqual(['api', 'keeper', 'relayer']);
+  });
+
+  it('finds every metric that a rule names, and no label with an address of a user', async () => {
+    const texts = await Promise.all(
+      Object.values(stack.urls).map(async (base) => (await fetch(`${base}/metrics`)).text()),
+    );
+    const exported = texts.join('\n');
+    const rules = readFileSync(join(grafana, 'alerts.yml'), 'utf8');
+    const named = new Set(rules.match(/basket_[a-z_]+/g));
+    expect(named.size).toBeGreaterThan(6);
+    for (const name of named)
+      expect([name, exported.includes(`# TYPE ${name} `)]).toEqual([name, true]);
+    // The keeper's and the relayer's own wallets are the only addresses.
+    const addresses = new Set(exported.match(/0x[0-9a-fA-F]{40}/g));
+    expect(addresses.size).toBe(2);
+  });
+
+  it('evaluates every rule without an error, and none fires while all is well', async () => {
+    type Rules = {
+      data: { groups: { rules: { name: string; health: string; state: string }[] }[] };
+    };
+    const rules = await until('rules evaluated', async () => {
+      const body = (await (await fetch(`${url}/api/v1/rules`)).json()) as Rules;
+      const all = body.data.groups.flatMap((group) => group.rules);
+      return all.length > 0 && all.every(({ health }) => health !== 'unknown') ? all : null;
+    });
+    expect(rules.map(({ health }) => health)).toEqual(rules.map(() => 'ok'));
+    expect(rules.filter(({ state }) => state === 'firing')).toEqual([]);
+  });
+});
