@@ -41,7 +41,7 @@ const CLOSE_MS = 2_000;
 
 type Tables = SenderTables & KeeperTables;
 
-export const keeperStoreMigrations = { ...senderMigrations, ...keeperMigrations };
+const storeMigrations = { ...senderMigrations, ...keeperMigrations };
 
 export type Keeper = {
   /** One tick, outside the loop: `once`, `--dry-run` and tests. */
@@ -94,7 +94,7 @@ export async function createKeeper(
 
   const store = await openStore<Tables>({
     url: config.DATABASE_URL ?? DEFAULT_DATABASE_URL,
-    migrations: keeperStoreMigrations,
+    migrations: storeMigrations,
     exclusive: 'keeper-sender',
   });
   let listening: Listening | null = null;

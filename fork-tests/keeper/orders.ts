@@ -89,7 +89,7 @@ export async function placeLimit(
 }
 
 /** Dollars per share. */
-export async function referenceNav(fork: Fork, ticker: string): Promise<number> {
+async function referenceNav(fork: Fork, ticker: string): Promise<number> {
   const nav = await fork.client.readContract({
     address: fork.deployment.oracle,
     abi: navOracleAbi,

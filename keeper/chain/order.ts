@@ -14,7 +14,7 @@ export type OrderReader = {
   receipt(hash: Hex): Promise<ReceiptRead>;
 };
 
-export type ReceiptRead =
+type ReceiptRead =
   | { tag: 'receipt'; logs: Parameters<typeof parseEventLogs>[0]['logs'] }
   | { tag: 'unavailable'; why: string };
 

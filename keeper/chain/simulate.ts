@@ -29,12 +29,12 @@ export type FillSimulation =
   | { tag: 'reverted'; revert: Revert; gasSpent: bigint | null }
   | { tag: 'unavailable'; why: string };
 
-export type GasEstimate =
+type GasEstimate =
   | { tag: 'estimated'; gas: bigint }
   | { tag: 'reverted'; revert: Revert }
   | { tag: 'unavailable'; why: string };
 
-export type Call = { from: Address; to: Address; data: Hex };
+type Call = { from: Address; to: Address; data: Hex };
 
 export type Simulator = {
   /** `executor` is the address whose USDG balance is measured. */

@@ -7,7 +7,7 @@ export type Command =
   | { tag: 'why'; id: Hex }
   | { tag: 'usage'; text: string };
 
-export const USAGE =
+const USAGE =
   'usage: keeper [run | once] [--dry-run]\n       keeper why <order id: 0x and 64 hex characters>';
 
 export function parseArguments(line: readonly string[]): Command {

@@ -40,7 +40,7 @@ export const deployment: Deployment = {
   baskets: [{ ticker: 'TECH', vault: addressOf(0xb1) }],
 };
 
-export const TECH = addressOf(0xb1);
+const TECH = addressOf(0xb1);
 export const ENERGY = addressOf(0xb2);
 export const APPLE = addressOf(0xc1);
 export const TESLA = addressOf(0xc2);

@@ -38,7 +38,7 @@ const HOP_CHARACTERS = 46; // 20 bytes of token and 3 of fee
 const ADDRESS_CHARACTERS = 40;
 
 /** Tokens along a packed path, or null when its length is not one of a direct or a two-hop path. */
-export function tokensOfPath(path: Hex): Address[] | null {
+function tokensOfPath(path: Hex): Address[] | null {
   const hex = path.slice(2);
   const hops = (hex.length - ADDRESS_CHARACTERS) / HOP_CHARACTERS;
   if (hops !== 1 && hops !== 2) return null;

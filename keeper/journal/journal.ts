@@ -23,7 +23,7 @@ export type Attempt = {
   settled: boolean;
 };
 
-export type AttemptChange = {
+type AttemptChange = {
   outcome: string;
   hash?: Hex | null;
   feeUsdg?: bigint | null;
@@ -41,7 +41,7 @@ export type JobMemory = {
   gas: bigint | null;
 };
 
-export type Decision = { decision: string; detail: string; hash?: Hex | null };
+type Decision = { decision: string; detail: string; hash?: Hex | null };
 
 /** A timeline longer than this keeps its newest lines. */
 const MAX_DECISIONS_PER_JOB = 500;

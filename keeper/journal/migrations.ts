@@ -6,7 +6,7 @@ import type { Kysely } from 'kysely';
 import type { Migrations } from '../../runtime/store/store.ts';
 
 /** What is remembered of one order between tries and restarts. */
-export type JobRow = {
+type JobRow = {
   job_key: string;
   job_type: string;
   ticker: string | null;

@@ -19,7 +19,7 @@ export type Patience = {
   quarantine: Quarantine | null;
 };
 
-export type Quarantine = { reason: string; sinceMs: number; untilMs: number; fingerprint: string };
+type Quarantine = { reason: string; sinceMs: number; untilMs: number; fingerprint: string };
 
 export type PatienceEvent =
   | { tag: 'not_due' }

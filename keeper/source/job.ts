@@ -15,7 +15,7 @@ import {
 /** Calldata of ten swaps is about 6 kB; what is larger than this is not a fill. */
 const MAX_CALLDATA_BYTES = 48_000;
 
-export const jobSchema = z.object({
+const jobSchema = z.object({
   type: z.string().regex(/^[a-z_]{1,24}$/, 'expected a short lower-case word'),
   contract: addressSchema,
   id: hash32Schema,

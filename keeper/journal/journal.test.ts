@@ -1,0 +1,118 @@
+import { pad } from 'viem';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openStore, type Store } from '../../runtime/store/store.ts';
+import { timelineText } from '../cli/why.ts';
+import { createMemories } from '../memory.ts';
+import { PATIENCE_RULES } from '../policy/patience.ts';
+import { jobKeyOf } from '../source/job.ts';
+import { createJournal, type Journal } from './journal.ts';
+import { type KeeperTables, keeperMigrations } from './migrations.ts';
+
+const ID = pad('0x12', { size: 32 });
+const KEY = jobKeyOf(pad('0xAB', { size: 20 }), ID);
+const HASH = pad('0xCD', { size: 32 });
+
+let store: Store<KeeperTables>;
+let journal: Journal;
+let clock = 1_800_000_000_000;
+
+beforeEach(async () => {
+  clock = 1_800_000_000_000;
+  store = await openStore<KeeperTables>({ url: 'file::memory:', migrations: keeperMigrations });
+  journal = createJournal(store.db, () => clock);
+});
+afterEach(() => store.close());
+
+const attempt = (number: number) => ({
+  intentKey: `fill:${KEY}:${number}`,
+  jobKey: KEY,
+  kind: 'fill' as const,
+  attempt: number,
+  promisedUsdg: 250_000n,
+});
+
+describe('the timeline of an order', () => {
+  test('joins equal neighbours and keeps the newest words', async () => {
+    await journal.decide(KEY, { decision: 'not_due', detail: 'first' });
+    clock += 5_000;
+    await journal.decide(KEY, { decision: 'not_due', detail: 'second' });
+    clock += 5_000;
+    await journal.decide(KEY, { decision: 'sent', detail: 'fill', hash: HASH });
+    const [timeline] = await journal.timeline(ID);
+    expect(timeline?.decisions).toMatchObject([
+      { decision: 'not_due', detail: 'second', repeats: 2, last_ms: clock - 5_000 },
+      { decision: 'sent', repeats: 1, tx_hash: HASH },
+    ]);
+    const text = (await timelineText(journal, ID)).join('\n');
+    expect(text).toContain('not_due: second  x2 until 2027-01-15T08:00:05.000Z');
+    expect(await timelineText(journal, HASH)).toEqual([]);
+  });
+
+  test('is bounded', async () => {
+    for (let i = 0; i < 1_010; i += 1) {
+      await journal.decide(KEY, { decision: i % 2 === 0 ? 'a' : 'b', detail: 'x'.repeat(2_000) });
+    }
+    const [timeline] = await journal.timeline(ID);
+    expect(timeline?.decisions).toHaveLength(500);
+    expect(timeline?.decisions[0]?.detail).toHaveLength(400);
+  });
+});
+
+describe('attempts', () => {
+  test('are found newest first and settle one by one', async () => {
+    await journal.openAttempt(attempt(1));
+    clock += 1;
+    await journal.openAttempt(attempt(2));
+    expect((await journal.lastAttempt(KEY, 'fill'))?.attempt).toBe(2);
+    expect(await journal.lastAttempt(KEY, 'arm')).toBeNull();
+    await journal.changeAttempt(attempt(1).intentKey, {
+      outcome: 'refused:fee_cap',
+      settled: true,
+    });
+    expect((await journal.unsettled(10)).map(({ attempt: number }) => number)).toEqual([2]);
+  });
+
+  test('of a submit that never was start anew under the same number', async () => {
+    await journal.openAttempt(attempt(1));
+    await journal.changeAttempt(attempt(1).intentKey, {
+      outcome: 'never_submitted',
+      settled: true,
+    });
+    await journal.openAttempt(attempt(1));
+    expect(await journal.unsettled(10)).toMatchObject([{ outcome: 'submitting', attempt: 1 }]);
+  });
+
+  test('that are not settled survive a clean-up of old rows', async () => {
+    await journal.openAttempt(attempt(1));
+    await journal.openAttempt(attempt(2));
+    await journal.changeAttempt(attempt(2).intentKey, { outcome: 'mined', settled: true });
+    await journal.prune(clock + 1);
+    const [timeline] = await journal.timeline(ID);
+    expect(timeline?.attempts).toMatchObject([{ attempt: 1 }]);
+  });
+});
+
+describe('memory', () => {
+  const job = { type: 'sell', ticker: 'TECH' };
+  const memoriesOf = (capacity = 10) =>
+    createMemories({ journal, rules: PATIENCE_RULES, capacity, now: () => clock });
+
+  test('of a quarantine survives a restart', async () => {
+    const first = memoriesOf();
+    await first.recall(KEY, job);
+    for (let i = 0; i < PATIENCE_RULES.failuresUntilQuarantine; i += 1) {
+      await first.apply(KEY, { tag: 'failed', reason: 'bad swaps' }, 'terms');
+    }
+    expect(first.quarantined(clock)).toBe(1);
+    const { patience } = await memoriesOf().recall(KEY, job);
+    expect(patience.quarantine).toMatchObject({ reason: 'bad swaps', fingerprint: 'terms' });
+  });
+
+  test('is bounded: what was not used longest is dropped', async () => {
+    const memories = memoriesOf(2);
+    for (const key of ['a:1', 'b:1', 'a:1', 'c:1']) await memories.recall(key, job);
+    await memories.apply('a:1', { tag: 'wait', ms: 5_000 });
+    const kept = await memories.recall('a:1', job);
+    expect(kept.patience.notBeforeMs).toBe(clock + 5_000);
+  });
+});

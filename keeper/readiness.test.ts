@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import type { World } from './chain/world.ts';
+import { keeperChecks } from './readiness.ts';
+import type { TickStatus } from './tick.ts';
+
+const LIMITS = { tickMs: 60_000, sourceMs: 30_000, headMs: 20_000 };
+const T = 1_800_000_000_000;
+
+function reasons(change: {
+  tick?: Partial<TickStatus>;
+  world?: { advancedAtMs: number | null; fault: string | null };
+  usable?: boolean;
+  now?: number;
+}): string[] {
+  let at = T;
+  const checks = keeperChecks({
+    tick: () => ({
+      lastTickMs: T,
+      sourceOkMs: T,
+      sourceFault: null,
+      storeFault: null,
+      ...change.tick,
+    }),
+    world: {
+      read: async (): Promise<World | null> => null,
+      status: () => ({ world: null, ...(change.world ?? { advancedAtMs: T, fault: null }) }),
+    },
+    sender: () => ({
+      wallets: [
+        {
+          address: '0x0000000000000000000000000000000000000001',
+          balanceWei: 0n,
+          inFlight: 0,
+          usable: change.usable ?? true,
+          reason: change.usable === false ? 'no ether' : null,
+        },
+      ],
+      queued: 0,
+      inFlight: 0,
+      oldestUnsettledMs: 0,
+    }),
+    limits: LIMITS,
+    now: () => at,
+  });
+  at = change.now ?? T;
+  return checks.flatMap(({ name, check }) => {
+    const result = check();
+    return result.ok ? [] : [`${name}: ${result.reason}`];
+  });
+}
+
+test.each<[string, Parameters<typeof reasons>[0], string[]]>([
+  ['all is well', {}, []],
+  ['no tick has finished', { tick: { lastTickMs: null } }, ['loop: no tick has finished yet']],
+  [
+    'ticks have stopped',
+    { tick: { lastTickMs: T - 60_001 } },
+    ['loop: no tick has finished for 60 s'],
+  ],
+  [
+    'no source answers',
+    { tick: { sourceOkMs: T - 40_000, sourceFault: 'source 0: HTTP 500' } },
+    ['jobs: no job source has answered for 40 s: source 0: HTTP 500'],
+  ],
+  [
+    'the head is frozen',
+    { world: { advancedAtMs: T - 21_000, fault: null } },
+    ['chain: the head has not advanced for 21 s'],
+  ],
+  [
+    'the chain is out of reach',
+    { world: { advancedAtMs: T, fault: 'TimeoutError' } },
+    ['chain: the chain does not answer: TimeoutError'],
+  ],
+  [
+    'nothing was read yet',
+    { world: { advancedAtMs: null, fault: null } },
+    ['chain: no block has been read yet'],
+  ],
+  ['no wallet is usable', { usable: false }, ['wallets: no ether']],
+  [
+    'the journal fails',
+    { tick: { storeFault: 'SqliteError' } },
+    ['store: the journal cannot be written: SqliteError'],
+  ],
+])('readiness tells when %s', (_, change, expected) => {
+  expect(reasons(change)).toEqual(expected);
+});
