@@ -64,7 +64,9 @@ export async function consider(
   const { variant, simulation, verdict } = await judgeVariants(context, variants, world);
   switch (simulation.tag) {
     case 'unavailable':
-      return ends('unavailable', simulation.why, { tag: 'unavailable' });
+      await ends('unavailable', simulation.why, { tag: 'unavailable' });
+      // A call that the node could not run is this order's trouble; silence is everybody's.
+      return simulation.answered ? 'decided' : 'chain_unavailable';
     case 'reverted': {
       const { revert, gasSpent } = simulation;
       switch (revert.tag) {

@@ -7,12 +7,16 @@ export type RpcFault =
   | { tag: 'reverted'; data: Hex }
   /** The node does not offer the method. */
   | { tag: 'no_such_method' }
-  /** No answer, or one that says nothing about the call: connection, time-out, rate limit, fault of the node. */
-  | { tag: 'unavailable'; why: string };
+  /**
+   * No answer, or one that says nothing about the call: connection, time-out, rate limit, fault of the node.
+   * `answered`: the node read this very call and could not run it, which may be the call's own doing.
+   */
+  | { tag: 'unavailable'; why: string; answered: boolean };
 
 const EXECUTION_REVERTED = 3;
 const METHOD_NOT_FOUND = -32601;
 const METHOD_NOT_SUPPORTED = -32004;
+const LIMIT_EXCEEDED = -32005;
 
 /** Classifies anything thrown by an RPC call. */
 export function rpcFaultOf(error: unknown): RpcFault {
@@ -24,9 +28,11 @@ export function rpcFaultOf(error: unknown): RpcFault {
     if (answer.code === EXECUTION_REVERTED || data !== null) {
       return { tag: 'reverted', data: capRevertData(data) };
     }
-    return { tag: 'unavailable', why: `RPC error ${answer.code}` };
+    const answered = answer.code !== LIMIT_EXCEEDED;
+    return { tag: 'unavailable', why: `RPC error ${answer.code}`, answered };
   }
-  return { tag: 'unavailable', why: error instanceof Error ? error.name : 'unknown fault' };
+  const why = error instanceof Error ? error.name : 'unknown fault';
+  return { tag: 'unavailable', why, answered: false };
 }
 
 function findRpcRequestError(error: unknown): RpcRequestError | null {

@@ -27,12 +27,12 @@ export type FillSimulation =
   | { tag: 'passed'; gainUsdg: bigint; feeUsdg: bigint; gas: bigint }
   /** `gasSpent`: up to the revert, where the node tells. */
   | { tag: 'reverted'; revert: Revert; gasSpent: bigint | null }
-  | { tag: 'unavailable'; why: string };
+  | { tag: 'unavailable'; why: string; answered: boolean };
 
 type GasEstimate =
   | { tag: 'estimated'; gas: bigint }
   | { tag: 'reverted'; revert: Revert }
-  | { tag: 'unavailable'; why: string };
+  | { tag: 'unavailable'; why: string; answered: boolean };
 
 type Call = { from: Address; to: Address; data: Hex };
 
@@ -86,7 +86,7 @@ export function createSimulator({
       );
       const [before, fill, afterwards] = blocks[0]?.calls ?? [];
       if (before === undefined || fill === undefined || afterwards === undefined) {
-        return { tag: 'unavailable', why: 'eth_simulateV1 answered short' };
+        return { tag: 'unavailable', why: 'eth_simulateV1 answered short', answered: true };
       }
       if (fill.status !== '0x1') {
         // Nodes put the revert data in either place.
@@ -135,7 +135,7 @@ export function createSimulator({
         data: answer,
       });
       if (before === undefined || fill === undefined || afterwards === undefined) {
-        return { tag: 'unavailable', why: 'Multicall3 answered short' };
+        return { tag: 'unavailable', why: 'Multicall3 answered short', answered: true };
       }
       if (!fill.success)
         return { tag: 'reverted', data: capRevertData(fill.returnData), gasSpent: null };
@@ -170,10 +170,9 @@ export function createSimulator({
     } catch (error) {
       const fault = rpcFaultOf(error);
       if (fault.tag === 'reverted') return { tag: 'reverted', revert: readRevert(fault.data, id) };
-      return {
-        tag: 'unavailable',
-        why: fault.tag === 'unavailable' ? fault.why : 'no eth_estimateGas',
-      };
+      return fault.tag === 'unavailable'
+        ? fault
+        : { tag: 'unavailable', why: 'no eth_estimateGas', answered: true };
     }
   }
 
@@ -191,13 +190,15 @@ export function createSimulator({
           gasSpent: measured.gasSpent,
         };
       }
-      if (measured.tag === 'no_such_method') return { tag: 'unavailable', why: 'no eth_call' };
+      if (measured.tag === 'no_such_method')
+        return { tag: 'unavailable', why: 'no eth_call', answered: true };
       if (measured.tag === 'unavailable') return measured;
       // Passed in one and not in the other: the state moved between them; the later view is as good.
       if (estimated.tag === 'reverted') return { ...estimated, gasSpent: null };
       if (estimated.tag === 'unavailable') return estimated;
       const feeUsdg = uint256Of(measured.returned);
-      if (feeUsdg === null) return { tag: 'unavailable', why: 'fill returned no fee' };
+      if (feeUsdg === null)
+        return { tag: 'unavailable', why: 'fill returned no fee', answered: true };
       return {
         tag: 'passed',
         gainUsdg: measured.after - measured.before,
