@@ -23,6 +23,8 @@ import { callFor, installTarget, TARGET } from './target.ts';
 export type BenchOptions = {
   anvil?: AnvilOptions;
   wallets?: number;
+  /** Endpoints of the sender: the proxy first, then the chain itself. */
+  endpoints?: 1 | 2;
   settings?: Partial<SenderSettings>;
   timeoutMs?: number;
   onDurablePoint?: (point: DurablePoint) => void;
@@ -71,7 +73,10 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
     });
     bench.registry = new Registry();
     const sender = createSender({
-      rpc: { urls: [proxy.url], timeoutMs: options.timeoutMs ?? 5_000 },
+      rpc: {
+        urls: options.endpoints === 2 ? [proxy.url, anvil.url] : [proxy.url],
+        timeoutMs: options.timeoutMs ?? 5_000,
+      },
       chainId: 4663,
       wallets: accounts,
       store,

@@ -69,7 +69,8 @@ export async function runKills(
         const batch = Array.from({ length: BATCH }, (_, index) => `life${life}-${index}`);
         // A cancel comes at once only for an intent with a limit of its own, at the head of an empty line.
         const cancels = point.startsWith('cancel');
-        if (cancels) await settle({ ...base, batch: [], crash: null, maxFeePerGas: null }, report);
+        if (point === 'cancel_persisted')
+          await settle({ ...base, batch: [], crash: null, maxFeePerGas: null }, report);
         const lost = NEEDS_STANDSTILL.has(point)
           ? proxy.on('eth_sendRawTransaction', {}, { fault: 'result', result: LOST_HASH })
           : null;

@@ -6,7 +6,8 @@
  * Slot 1: extra storage writes per call, so that gas can be made to grow. Slot 2: when not zero, the call reverts
  * with that word as its revert data.
  */
-import { type Address, type Hex, keccak256, numberToHex, stringToHex } from 'viem';
+import type { Address, Hex } from 'viem';
+import { keccak256, numberToHex, stringToHex } from 'viem/utils';
 import { rpc } from '../anvil.ts';
 
 export const TARGET: Address = '0x00000000000000000000000000000000C0Ffee01';

@@ -16,8 +16,8 @@
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { getAddress } from 'viem';
 import type { LocalAccount } from 'viem/accounts';
+import { getAddress } from 'viem/utils';
 import type { Store } from '../store/store.ts';
 import { boot } from './boot.ts';
 import { Broadcaster } from './broadcast.ts';

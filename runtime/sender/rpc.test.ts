@@ -1,0 +1,170 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createRpc, type Rpc } from './rpc.ts';
+
+type Handler = (body: unknown, response: ServerResponse) => void;
+
+const servers: Server[] = [];
+let rpc: Rpc | null = null;
+
+afterEach(async () => {
+  rpc?.close();
+  rpc = null;
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => {
+      server.close(resolve);
+    });
+  }
+});
+
+async function serve(handler: Handler): Promise<string> {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      handler(JSON.parse(Buffer.concat(chunks).toString('utf8')), response);
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Echoes each call's first parameter; answers batches in reverse order, as nodes may. */
+function echo(body: unknown, response: ServerResponse): void {
+  const one = (call: { id: number; params: unknown[] }) => ({
+    jsonrpc: '2.0',
+    id: call.id,
+    result: call.params[0],
+  });
+  type Call = { id: number; params: unknown[] };
+  const answer = Array.isArray(body) ? (body as Call[]).map(one).reverse() : one(body as Call);
+  response.end(JSON.stringify(answer));
+}
+
+function call(value: unknown) {
+  return { method: 'eth_test', params: [value] };
+}
+
+function open(urls: string[], timeoutMs = 300): Rpc {
+  rpc = createRpc({ urls, timeoutMs, batchLimit: 3 });
+  return rpc;
+}
+
+describe('createRpc', () => {
+  it('matches the answers of a batch by id and cuts long ones', async () => {
+    let requests = 0;
+    const url = await serve((body, response) => {
+      requests += 1;
+      echo(body, response);
+    });
+    const answers = await open([url]).batch([1, 2, 3, 4, 5, 6, 7].map(call));
+    expect(answers).toEqual([1, 2, 3, 4, 5, 6, 7].map((result) => ({ tag: 'result', result })));
+    expect(requests).toBe(3);
+  });
+
+  it('asks one by one where batches are not taken, and remembers it', async () => {
+    let batches = 0;
+    const url = await serve((body, response) => {
+      if (!Array.isArray(body)) return echo(body, response);
+      batches += 1;
+      response.end('{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no batches"}}');
+    });
+    const port = open([url]);
+    for (let round = 0; round < 2; round += 1) {
+      const answers = await port.batch([call('a'), call('b')]);
+      expect(answers).toEqual([
+        { tag: 'result', result: 'a' },
+        { tag: 'result', result: 'b' },
+      ]);
+    }
+    expect(batches).toBe(1);
+  });
+
+  it.each([
+    ['HTTP 429', 429, '', 'not_delivered'],
+    [
+      'HTTP 429 with an error in it',
+      429,
+      '{"jsonrpc":"2.0","id":1,"error":{"code":1}}',
+      'not_delivered',
+    ],
+    ['HTTP 401', 401, 'no', 'not_delivered'],
+    [
+      'a rate limit inside a 200',
+      200,
+      '{"id":1,"error":{"code":-32005,"message":"x"}}',
+      'not_delivered',
+    ],
+    ['HTTP 502', 502, '<html>', 'unknown'],
+    ['HTTP 200 with nonsense', 200, '<html>', 'unknown'],
+    ['an empty object', 200, '{}', 'unknown'],
+    ['an answer to another id', 200, '{"id":7,"result":1}', 'unknown'],
+    ['a JSON-RPC error in a 500', 500, '{"id":1,"error":{"code":-32000,"message":"x"}}', 'error'],
+  ])('%s is what it proves', async (_, status, text, tag) => {
+    const url = await serve((__, response) => {
+      response.writeHead(status).end(text);
+    });
+    const [answer] = await open([url]).batch([call(1)]);
+    expect(answer?.tag).toBe(tag);
+  });
+
+  it('tells a refused connection from a cut one and from silence', async () => {
+    const dead = await serve(echo);
+    const [gone] = servers.splice(0);
+    await new Promise((resolve) => {
+      gone?.close(resolve);
+    });
+    expect((await open([dead]).batch([call(1)]))[0]?.tag).toBe('not_delivered');
+    rpc?.close();
+    const cut = await serve((_, response) => response.socket?.destroy());
+    expect((await open([cut]).batch([call(1)]))[0]?.tag).toBe('unknown');
+    rpc?.close();
+    const silent = await serve(() => undefined);
+    const started = Date.now();
+    expect((await open([silent]).batch([call(1)]))[0]?.tag).toBe('unknown');
+    expect(Date.now() - started).toBeLessThan(2_000);
+  });
+
+  it('goes to the next endpoint when one does not answer, and gives the bad one a pause', async () => {
+    let bad = 0;
+    const first = await serve((_, response) => {
+      bad += 1;
+      response.writeHead(429, { 'retry-after': '5' }).end();
+    });
+    const second = await serve(echo);
+    const port = open([first, second]);
+    for (let round = 0; round < 5; round += 1) {
+      expect(await port.batch([call(round)])).toEqual([{ tag: 'result', result: round }]);
+    }
+    expect(bad).toBe(1);
+  });
+
+  it('asks every endpoint until one takes it, and reports all answers', async () => {
+    const first = await serve((_, response) => {
+      response.end('{"id":1,"error":{"code":-32000,"message":"no"}}');
+    });
+    const second = await serve(echo);
+    const answers = await open([first, second]).untilResult(call('x'));
+    expect(answers.map(({ tag }) => tag)).toEqual(['error', 'result']);
+  });
+
+  it('reaches everybody with what must be heard', async () => {
+    const seen: string[] = [];
+    const urls = await Promise.all(
+      ['a', 'b'].map((name) =>
+        serve((body, response) => {
+          seen.push(name);
+          echo(body, response);
+        }),
+      ),
+    );
+    const answers = await open(urls).everywhere([call(1), call(2)]);
+    expect(seen.sort()).toEqual(['a', 'b']);
+    expect(answers.map((each) => each.length)).toEqual([2, 2]);
+  });
+});
