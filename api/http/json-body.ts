@@ -24,12 +24,32 @@ export function serialise(body: unknown, pretty: boolean): Serialised {
   return { text, etag: `"${createHash('sha1').update(text).digest('base64url')}"` };
 }
 
-/** Sends a body that was serialised before; 304 where the client has it already (express compares the ETag). */
-export function sendSerialised(response: Response, body: Serialised, cacheControl: string): void {
-  response
-    .set({ 'Cache-Control': cacheControl, ETag: body.etag })
-    .type('application/json')
-    .send(body.text);
+/** Whether the client says that it has this body already (RFC 9110, If-None-Match). */
+function hasAlready(request: Request, etag: string): boolean {
+  const given = request.headers['if-none-match'];
+  if (given === undefined) return false;
+  return given.split(',').some((tag) => {
+    const known = tag.trim().replace(/^W\//, '');
+    return known === '*' || known === etag;
+  });
+}
+
+/**
+ * Sends a body that was serialised before; 304 where the client has it already. Express would not: fetch() adds
+ * `Cache-Control: no-cache` to a conditional request, which it reads as a wish for the whole body.
+ */
+export function sendSerialised(
+  request: Request,
+  response: Response,
+  body: Serialised,
+  cacheControl: string,
+): void {
+  response.set({ 'Cache-Control': cacheControl, ETag: body.etag });
+  if (hasAlready(request, body.etag)) {
+    response.status(304).end();
+    return;
+  }
+  response.type('application/json').send(body.text);
 }
 
 /** Sends a body that belongs to this request alone: never cached. */

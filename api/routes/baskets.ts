@@ -8,11 +8,11 @@ export function basketsRoute({ http, service, bodies }: RouteContext): void {
   for (const path of ['/v1/baskets', '/v1/indexes']) {
     http.route('get', path, (request, response) => {
       const { fields } = basketsQuery.parse(request.query);
-      sendSerialised(response, bodies.baskets(fields, wantsPretty(request)), MARKS_CACHE);
+      sendSerialised(request, response, bodies.baskets(fields, wantsPretty(request)), MARKS_CACHE);
     });
     http.route('get', `${path}/:ticker`, (request, response) => {
       const basket = basketOf(service, String(request.params.ticker), 404);
-      sendSerialised(response, bodies.basket(basket, wantsPretty(request)), MARKS_CACHE);
+      sendSerialised(request, response, bodies.basket(basket, wantsPretty(request)), MARKS_CACHE);
     });
   }
 }

@@ -7,6 +7,7 @@ export function marketsRoute({ http, bodies }: RouteContext): void {
   http.route('get', '/v1/markets', (request, response) => {
     const { fields, prices } = marketsQuery.parse(request.query);
     sendSerialised(
+      request,
       response,
       bodies.markets(fields, prices !== '0', wantsPretty(request)),
       MARKS_CACHE,

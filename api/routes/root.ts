@@ -48,6 +48,6 @@ export function rootRoute({ http, service }: RouteContext): void {
   const plain = serialise(body, false);
   const pretty = serialise(body, true);
   http.route('get', '/', (request, response) => {
-    sendSerialised(response, wantsPretty(request) ? pretty : plain, 'public, max-age=300');
+    sendSerialised(request, response, wantsPretty(request) ? pretty : plain, 'public, max-age=300');
   });
 }

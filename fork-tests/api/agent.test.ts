@@ -8,8 +8,9 @@ import {
   sessionModuleAbi,
 } from '../../contracts-abi/generated/index.ts';
 import { type ActionJson, actionDigest, actionFromJson } from '../../contracts-abi/typed-data.ts';
+import { receiptOf } from '../chain/client.ts';
 import { useFork } from '../harness/fork.ts';
-import { balanceOf, receiptOf, sendCall } from './send-plan.ts';
+import { balanceOf, sendCall } from './send-plan.ts';
 import { type Answer, APPROVAL_URL, expectError, RELAYER_URL, useApi } from './use-api.ts';
 
 const fork = useFork();
@@ -79,7 +80,7 @@ async function asAccount(account: Hex, to: Hex, data: Hex): Promise<void> {
     maxFeePerGas: 2_000_000_000n,
     maxPriorityFeePerGas: 0n,
   });
-  expect((await receiptOf(fork, hash)).status).toBe('success');
+  expect((await receiptOf(fork.client, hash, 20_000)).status).toBe('success');
 }
 
 type TradePlan = {

@@ -1,6 +1,7 @@
 /** What a wallet does with a plan: send the approval, wait, send the transaction, wait. */
 import { erc20Abi, type Hex, type TransactionReceipt } from 'viem';
 import { expect } from 'vitest';
+import { receiptOf } from '../chain/client.ts';
 import type { Role } from '../chain/seed/accounts.ts';
 import type { Fork } from '../harness/fork.ts';
 import type { Answer } from './use-api.ts';
@@ -29,20 +30,7 @@ export async function sendCall(
   const hash = await fork
     .userClient(role)
     .sendTransaction({ to, data, gas: (estimate * 13n) / 10n });
-  return await receiptOf(fork, hash);
-}
-
-/** The fork mines as transactions arrive; a busy machine may take a moment. */
-export async function receiptOf(fork: Fork, hash: Hex): Promise<TransactionReceipt> {
-  const deadline = Date.now() + 20_000;
-  for (;;) {
-    try {
-      return await fork.client.getTransactionReceipt({ hash });
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  return await receiptOf(fork.client, hash, 20_000);
 }
 
 /** Sends the approval alone, so that the same request can then be simulated. */

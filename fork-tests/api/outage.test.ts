@@ -1,0 +1,272 @@
+/** What the api does when its chain lags, refuses, reorganises or goes away (field cases 22, 37 to 39). */
+import { rmSync } from 'node:fs';
+import { encodeFunctionData, erc20Abi, type Hex } from 'viem';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { useFork } from '../harness/fork.ts';
+import { type Proxy, startProxy } from '../proxy/proxy.ts';
+import { planOf, sendApproval, sendCall, sendPlan } from './send-plan.ts';
+import { type ApiUnderTest, expectError, launchApi } from './use-api.ts';
+
+const fork = useFork();
+let proxy: Proxy;
+let api: ApiUnderTest & { folder: string };
+
+const alice = () => fork.accounts.alice.account.address;
+const orders = () => `/v1/orders/${alice()}`;
+
+async function launch(settings: Record<string, string> = {}): Promise<typeof api> {
+  return await launchApi(proxy.url, fork.deployment, {
+    MARKS_STALE_AFTER_MS: '3000',
+    RPC_TIMEOUT_MS: '5000',
+    ...settings,
+  });
+}
+
+beforeEach(async () => {
+  proxy = await startProxy(fork.url);
+  api = await launch();
+  await api.settled();
+});
+afterEach(async () => {
+  await api.stop();
+  rmSync(api.folder, { recursive: true, force: true });
+  await proxy.stop();
+});
+
+async function placeLimit(amountUsdg = 20): Promise<void> {
+  const body = { ticker: 'CORE', amountUsdg, address: alice(), triggerNav: 1 };
+  await sendPlan(fork, 'alice', planOf(await api.post('/v1/tx/limit', body)));
+}
+
+/** Until the start is over: catalog, first marks, and each basket's cost but the one without a price. */
+async function background(): Promise<void> {
+  await api.until('/health', () => (proxy.counts().eth_call ?? 0) >= 3 + 1 + 14);
+}
+
+const countOf = (count: number) => (answer: { body: Record<string, unknown> }) =>
+  (answer.body.orders as unknown[] | undefined)?.length === count;
+
+describe('marks', () => {
+  test('cost no RPC per request', async () => {
+    await api.stop();
+    proxy.resetCounts();
+    api = await launch({
+      MARKS_INTERVAL_MS: '60000',
+      INDEX_INTERVAL_MS: '60000',
+      COST_INTERVAL_MS: '3600000',
+    });
+    await background();
+    proxy.resetCounts();
+    for (let round = 0; round < 20; round += 1) {
+      expect((await api.get('/v1/markets')).status).toBe(200);
+      expect((await api.get('/v1/baskets/CORE')).status).toBe(200);
+    }
+    expect(proxy.requests()).toBeLessThanOrEqual(2);
+  });
+
+  test('stay, and say that they are old, while the chain is out of reach; everything recovers', async () => {
+    await placeLimit();
+    await api.until(orders(), countOf(1));
+    await proxy.pause();
+    const dead = await api.until(
+      '/v1/markets',
+      ({ body }) => (body.live as unknown) === false && Date.now() - Number(body.asOfMs) > 3_000,
+    );
+    expect(dead.status).toBe(200);
+    expect((dead.body.markets as unknown as unknown[]).length).toBe(15);
+    const ready = await api.get('/ready');
+    expect(ready.status).toBe(503);
+    expect(ready.text).toMatch(/marks are \d+ s old/);
+    const session = `/v1/agent/session?owner=${alice()}&key=${alice()}`;
+    for (const path of [session, `/v1/wallet/${alice()}`, orders()]) {
+      const answer = await api.get(path);
+      expectError(answer, 502, 'UPSTREAM');
+      expect(answer.body.retryable).toBe(true);
+    }
+    const buy = { ticker: 'CORE', amountUsdg: 20, address: alice() };
+    expectError(await api.post('/v1/tx/buy', buy), 502, 'UPSTREAM');
+    expect((await api.get('/health')).status).toBe(200);
+    await proxy.resume();
+    await fork.warp(1);
+    await api.until('/v1/markets', ({ body }) => (body.live as unknown) === true);
+    await api.until('/ready', ({ status }) => status === 200);
+    await api.until(orders(), countOf(1));
+  });
+
+  test('a head that stands still is not live, whatever the socket answers', async () => {
+    await api.until('/v1/markets', ({ body }) => (body.live as unknown) === false);
+    expect((await api.get('/ready')).text).toMatch(/no new block for \d+ s/);
+    await fork.warp(1);
+    await api.until('/v1/markets', ({ body }) => (body.live as unknown) === true);
+  });
+
+  test('the process starts before its chain does', async () => {
+    await api.stop();
+    await proxy.pause();
+    api = await launch();
+    expectError(await api.get('/v1/markets'), 502, 'UPSTREAM');
+    expect((await api.get('/ready')).text).toMatch(/no marks yet/);
+    await proxy.resume();
+    await api.until('/ready', ({ status }) => status === 200);
+    expect((await api.get('/v1/markets')).status).toBe(200);
+  });
+});
+
+describe('builds', () => {
+  test('cost at most two round trips, one aggregated read and one dry run', async () => {
+    await api.stop();
+    proxy.resetCounts();
+    api = await launch({
+      MARKS_INTERVAL_MS: '60000',
+      INDEX_INTERVAL_MS: '60000',
+      COST_INTERVAL_MS: '3600000',
+    });
+    await background();
+    const body = { ticker: 'CRYP', amountUsdg: 20, address: alice() };
+    await sendApproval(fork, 'alice', planOf(await api.post('/v1/tx/buy', body)));
+    proxy.resetCounts();
+    const plan = planOf(await api.post('/v1/tx/buy', body));
+    expect(plan.simulation.ok).toBe(true);
+    expect(proxy.counts()).toEqual({ eth_call: 2, eth_estimateGas: 1 });
+    await sendPlan(fork, 'alice', plan);
+    const sale = { ticker: 'CRYP', shares: 'max', address: alice() };
+    await sendApproval(fork, 'alice', planOf(await api.post('/v1/tx/sell', sale)));
+    proxy.resetCounts();
+    expect(planOf(await api.post('/v1/tx/sell', sale)).simulation.ok).toBe(true);
+    expect(proxy.counts()).toEqual({ eth_call: 2, eth_estimateGas: 1 });
+  });
+
+  test('a dry run that cannot be made is skipped, not failed', async () => {
+    const body = { ticker: 'CORE', amountUsdg: 20, address: alice() };
+    await sendApproval(fork, 'alice', planOf(await api.post('/v1/tx/buy', body)));
+    proxy.on(
+      'eth_call',
+      { where: ([call]) => isTo(call, fork.deployment.zapper) },
+      { fault: 'http', status: 500 },
+    );
+    const plan = planOf(await api.post('/v1/tx/buy', body));
+    expect(plan.simulation).toEqual({ ok: null, skipped: expect.stringMatching(/chain/) });
+  });
+});
+
+function isTo(call: unknown, address: string): boolean {
+  const to = (call as { to?: string } | undefined)?.to ?? '';
+  return to.toLowerCase() === address.toLowerCase();
+}
+
+describe('the order index', () => {
+  test('no order vanishes while a replica answers from blocks ago (37)', async () => {
+    await placeLimit();
+    await api.until(orders(), countOf(1));
+    const stale = proxy.on('eth_call', {}, { fault: 'stale', blocks: 3 });
+    const head = proxy.on('eth_getBlockByNumber', {}, { fault: 'stale', blocks: 3 });
+    for (let round = 0; round < 10; round += 1) {
+      expect(countOf(1)(await api.get(orders()))).toBe(true);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    stale.remove();
+    head.remove();
+    await api.until(orders(), countOf(1));
+  });
+
+  test('a log that a lagging node hid is found when its blocks are read again', async () => {
+    const hidden = proxy.on('eth_getLogs', {}, { fault: 'result', result: [] });
+    await placeLimit();
+    await fork.warp(2);
+    await api.until('/ready', () => hidden.hits > 4);
+    expect(countOf(0)(await api.get(orders()))).toBe(true);
+    hidden.remove();
+    await fork.warp(1);
+    await api.until(orders(), countOf(1));
+  });
+
+  test('after a reorg of five blocks the rows are those of a fresh sync (38)', async () => {
+    await placeLimit(11);
+    await fork.warp(5);
+    await api.until(orders(), countOf(1));
+    const kept = (await api.get(orders())).text;
+    const snapshot = await fork.client.snapshot();
+    await placeLimit(12);
+    const [, doomed] = (await api.until(orders(), countOf(2))).body.orders as unknown as {
+      id: Hex;
+    }[];
+    const [first] = JSON.parse(kept).orders as { id: Hex; escrow: Hex }[];
+    const cancel = planOf(
+      await api.post('/v1/tx/cancel', { orderId: first?.id, address: alice() }),
+    );
+    await sendPlan(fork, 'alice', cancel);
+    await api.until(orders(), countOf(1));
+    // Another history from the same point, longer than the first: neither the second order nor the cancel happened.
+    await fork.client.revert({ id: snapshot });
+    const nothing = encodeFunctionData({
+      abi: erc20Abi,
+      functionName: 'approve',
+      args: [alice(), 0n],
+    });
+    for (let block = 0; block < 8; block += 1) {
+      await sendCall(fork, 'bob', fork.deployment.usdg, nothing);
+    }
+    await api.until(orders(), ({ text }) => text === kept);
+    expectError(await api.post('/v1/tx/cancel', { orderId: doomed?.id }), 404, 'NOT_FOUND');
+
+    const fresh = await launch();
+    await fresh.until(orders(), ({ text }) => text === kept);
+    await fresh.stop();
+    rmSync(fresh.folder, { recursive: true, force: true });
+  });
+
+  test('completes where getLogs takes ten blocks, then too many results, then a time-out (39)', async () => {
+    await placeLimit(11);
+    await placeLimit(12);
+    await api.until(orders(), countOf(2));
+    await api.stop();
+    rmSync(api.folder, { recursive: true, force: true });
+    const wide = (params: unknown[]) => {
+      const { fromBlock, toBlock } = params[0] as { fromBlock: Hex; toBlock: Hex };
+      return BigInt(toBlock) - BigInt(fromBlock) >= 10n;
+    };
+    const refused = proxy.on(
+      'eth_getLogs',
+      { where: wide },
+      { fault: 'error', code: -32_602, message: 'block range too wide', forwarded: false },
+    );
+    const full = proxy.on(
+      'eth_getLogs',
+      { where: (params) => !wide(params), times: 2 },
+      {
+        fault: 'error',
+        code: -32_005,
+        message: 'query returned more than 10000 results',
+        forwarded: false,
+      },
+    );
+    const slow = proxy.on('eth_getLogs', { nth: 8 }, { fault: 'hang' });
+    api = await launch({ RPC_TIMEOUT_MS: '500' });
+    await api.until(orders(), countOf(2), 60_000);
+    expect(refused.hits).toBeGreaterThan(1);
+    expect(full.hits).toBe(2);
+    expect(slow.hits).toBe(1);
+  });
+
+  test('goes on where it stopped, and drops rows of another deployment', async () => {
+    await placeLimit();
+    await api.until(orders(), countOf(1));
+    await api.stop();
+    proxy.resetCounts();
+    const restarted = await launch({ FOLDER: api.folder });
+    await restarted.until(orders(), countOf(1));
+    expect(proxy.counts().eth_getLogs ?? 0).toBeLessThan(5);
+    await restarted.stop();
+
+    const other = { ...fork.deployment, exitEscrow: fork.deployment.zapper };
+    const elsewhere = await launchApi(
+      proxy.url,
+      { ...other, limitEscrow: fork.deployment.oracle },
+      { FOLDER: api.folder },
+    );
+    await elsewhere.until(orders(), countOf(0));
+    await elsewhere.stop();
+    api = await launch({ FOLDER: api.folder });
+    await api.until(orders(), countOf(1));
+  });
+});
