@@ -121,6 +121,16 @@ contract SessionDefenceTest is AccountsFixture {
         }
     }
 
+    function test_a_fee_that_costs_the_account_more_than_it_says_is_refused() public {
+        hostile.setBuy(99e6, 1e18, 99e6, 0);
+        ISessionModule.Action memory action = _buy();
+        action.fee = 1e6;
+        cash.setSurcharge(1);
+        _refusedDelta(action, address(cash));
+        cash.setSurcharge(0);
+        run(action);
+    }
+
     function test_an_account_that_only_pretends_to_execute_is_refused() public {
         PretendingAccount pretender = new PretendingAccount(owner);
         vm.prank(address(pretender));
@@ -221,6 +231,7 @@ contract StubbornToken {
     bool private unbounded;
     bool private keepsAllowance;
     uint256 private approveAnswer = 1;
+    uint256 private surcharge;
 
     function mint(address to, uint256 amount) external {
         balanceOf[to] += amount;
@@ -238,13 +249,17 @@ contract StubbornToken {
         approveAnswer = answer;
     }
 
+    function setSurcharge(uint256 amount) external {
+        surcharge = amount;
+    }
+
     function approve(address spender, uint256 amount) external returns (uint256) {
         if (amount != 0 || !keepsAllowance) allowance[msg.sender][spender] = amount;
         return approveAnswer;
     }
 
     function transfer(address to, uint256 amount) external returns (bool) {
-        balanceOf[msg.sender] -= amount;
+        balanceOf[msg.sender] -= amount + surcharge;
         balanceOf[to] += amount;
         return true;
     }

@@ -5,7 +5,7 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
 import {TradeBounds} from "../../src/accounts/TradeBounds.sol";
 import {Constants} from "../../src/Constants.sol";
-import {IBasketZapper} from "../../src/interfaces/IBasketZapper.sol";
+import {IBasketZapper, SwapCall} from "../../src/interfaces/IBasketZapper.sol";
 import {INavOracle} from "../../src/interfaces/INavOracle.sol";
 import {ISessionModule} from "../../src/interfaces/ISessionModule.sol";
 import {TestToken} from "../support/TestToken.sol";
@@ -383,6 +383,21 @@ contract SessionModuleTest is AccountsFixture {
         run(sale);
         (turnover,) = module.usageOf(account, key);
         assertEq(turnover, refValue);
+    }
+
+    function test_turnover_of_a_sale_counts_the_gross_that_a_dearer_pool_pays() public {
+        createPool(address(alfa.token), address(usdg), 10_000, 131e18, 1_000_000e6);
+        giveShares(mixed, account, 1e18);
+        ISessionModule.Action memory sale = sellAction(mixed, 1e18);
+        SwapCall[] memory swaps = abi.decode(sale.data, (SwapCall[]));
+        Asset memory dear = alfa;
+        dear.fee = 10_000;
+        swaps[0] = exactInput(dear, mixed.previewRedeem(1e18)[0]);
+        sale.data = abi.encode(swaps);
+        uint256 net = run(sale);
+        (uint256 turnover,) = module.usageOf(account, key);
+        assertGt(net, TradeBounds.value(1e18, oracle.spotNav(address(mixed)), Math.Rounding.Ceil));
+        assertEq(turnover - zapFee(turnover), net);
     }
 
     function test_slippage_above_the_grant_is_refused() public {

@@ -53,7 +53,11 @@ contract TradeBoundsTest is Test {
     }
 
     /// Up to a billion shares at a million dollars.
-    function _inputs(uint256 shares, uint256 nav, uint256 bps) private pure returns (uint256, uint256, uint256) {
+    function _inputs(uint256 shares, uint256 nav, uint256 bps)
+        private
+        pure
+        returns (uint256, uint256, uint256)
+    {
         return (bound(shares, 0, 1e27), bound(nav, 0, 1e24), bound(bps, 0, 1_000));
     }
 }
