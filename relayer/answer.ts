@@ -5,7 +5,7 @@ import type { IntentState, Refusal as SenderRefusal } from '../runtime/sender/ty
 import type { Refusal } from './refusal.ts';
 import type { Slot } from './slots.ts';
 
-export type Answer = { status: 200 | 202; body: Record<string, unknown> };
+type Answer = { status: 200 | 202; body: Record<string, unknown> };
 
 export type Outcome = { tag: 'answered'; answer: Answer } | { tag: 'refused'; refusal: Refusal };
 

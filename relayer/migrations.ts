@@ -25,7 +25,7 @@ export type SlotRow = {
   updated_at: number;
 };
 
-export type GasRow = {
+type GasRow = {
   intent_key: string;
   /** UTC day, unix days. */
   day: number;

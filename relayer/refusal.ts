@@ -2,7 +2,7 @@
 import { ApiError, type ErrorCode } from '../runtime/errors.ts';
 
 /** wire.md, Relayer, column `next`. */
-export type Next = 'rebuild' | 'ask_owner' | 'reconcile' | 'wait' | 'resign_fee';
+type Next = 'rebuild' | 'ask_owner' | 'reconcile' | 'wait' | 'resign_fee';
 
 const NEXT: Partial<Record<ErrorCode, Next>> = {
   BAD_REQUEST: 'rebuild',

@@ -67,6 +67,15 @@ export type Relay = {
   stop(): void;
 };
 
+/** Gas of the module's fee payment, measured on the genuine Safe: 18,000 to 87,000, the most for a first fee. */
+const FEE_PAYMENT_GAS = 50_000n;
+
+const STOPPING: Refusal = {
+  code: 'PAUSED',
+  message: 'the relayer is stopping: nothing was sent',
+  retryAfterSeconds: 5,
+};
+
 export function createRelay(deps: RelayDeps): Relay {
   const { policy, sender, slots, chain, logger } = deps;
   const module = deps.deployment.sessionModule;
@@ -140,7 +149,9 @@ export function createRelay(deps: RelayDeps): Relay {
 
     const run = await vetting.dryRun(version, session);
     if (run.tag === 'refused') return refused(run.refusal);
-    const current = currentFee({ gas: run.gas, ...marks }, policy.fee);
+    // An action without a fee was measured without its payment.
+    const gas = action.fee === 0n ? run.gas + FEE_PAYMENT_GAS : run.gas;
+    const current = currentFee({ gas, ...marks }, policy.fee);
     const unpaid = await feeRefusal(slots, {
       slot,
       offered: action.fee,
@@ -151,6 +162,8 @@ export function createRelay(deps: RelayDeps): Relay {
     });
     if (unpaid !== null) return refused(unpaid);
 
+    // Nothing is accepted that this process may not be able to hand over.
+    if (stopping) return refused(STOPPING);
     const claimed = await slots.claim(version, current);
     if (claimed !== null) return await submit(claimed, run.gas);
     const lost = await heldBy(await slots.find(version.id), digest);
@@ -212,12 +225,9 @@ export function createRelay(deps: RelayDeps): Relay {
 
   return {
     execute: async (body) => {
-      if (stopping || inFlight >= policy.maxInFlight) {
-        return refused({
-          code: 'PAUSED',
-          message: stopping ? 'the relayer is stopping' : 'the relayer is busy',
-          retryAfterSeconds: 1,
-        });
+      if (stopping) return refused(STOPPING);
+      if (inFlight >= policy.maxInFlight) {
+        return refused({ code: 'PAUSED', message: 'the relayer is busy', retryAfterSeconds: 1 });
       }
       inFlight += 1;
       try {

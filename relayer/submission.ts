@@ -131,10 +131,18 @@ async function handOver(
     limit = prepared.gas;
   }
   try {
-    const state = await deps.sender.submit(deps.intentOf(slot, key, limit), {
+    const submitting = deps.sender.submit(deps.intentOf(slot, key, limit), {
       timeoutMs: Math.max(1, deadline - Date.now()),
     });
-    return { tag: 'state', state };
+    const stopped = deps.stopped.then(() => null);
+    const state = await Promise.race([submitting, stopped]);
+    if (state !== null) return { tag: 'state', state };
+    // The process ends: the row may stand already, and then the next process sends what this one could not.
+    submitting.catch((error: unknown) =>
+      deps.onFault(error, 'a submission failed in a stop', slot),
+    );
+    const stored = await deps.sender.get(key);
+    return { tag: 'state', state: stored?.state ?? { tag: 'queued' } };
   } catch (error) {
     // Nothing was or will be sent (sender/types.ts). The slot stays claimed all the same: should the row have been
     // written after all, a repeat under the same key finds it.

@@ -2,6 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Hex, TransactionNotFoundError } from 'viem';
 import { relayerOptions } from '../../relayer/config.ts';
 import { type RunningRelayer, startRelayer } from '../../relayer/start.ts';
 import { loadConfig } from '../../runtime/config.ts';
@@ -15,6 +17,30 @@ export type TestRelayer = RunningRelayer & {
   postText(text: string, headers?: Record<string, string>): Promise<Reply>;
   get(path: string): Promise<Reply>;
 };
+
+/** Polls until `check` gives something other than null; throws with what was waited for. */
+export async function until<T>(what: string, check: () => Promise<T | null>): Promise<T> {
+  const deadline = Date.now() + 30_000;
+  for (;;) {
+    const found = await check();
+    if (found !== null) return found;
+    if (Date.now() > deadline) throw new Error(`not in time: ${what}`);
+    await delay(20);
+  }
+}
+
+/** The node holds the transaction: the relayer says `pending` as soon as it may have been sent. */
+export async function inPool(fork: Fork, hash: unknown): Promise<void> {
+  await until(`${String(hash)} in the pool`, async () => {
+    try {
+      return await fork.client.getTransaction({ hash: hash as Hex });
+    } catch (error) {
+      // Expected until the node has it.
+      if (error instanceof TransactionNotFoundError) return null;
+      throw error;
+    }
+  });
+}
 
 export type DataFolder = { path: string; remove(): void };
 

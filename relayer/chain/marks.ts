@@ -4,7 +4,7 @@ import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { navOracleAbi } from '../../contracts-abi/generated/index.ts';
 import type { ReadinessResult } from '../../runtime/readiness.ts';
 
-export type GasMarks = {
+type GasMarks = {
   /** What the sender pays per gas: the base fee and its tip. Not `eth_gasPrice`, which adds a tip of the node's own. */
   gasPriceWei: bigint;
   /** Dollars x 1e18 per ETH. */

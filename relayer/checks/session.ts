@@ -1,7 +1,7 @@
 /** What one aggregated read says of an action's session: everything that the checks before the simulation need. */
 import type { Address } from 'viem';
 
-export type Grant = {
+type Grant = {
   owner: Address;
   /** Unix seconds. */
   validUntil: number;

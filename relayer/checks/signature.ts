@@ -11,7 +11,7 @@ import { recoverSigner } from './recover.ts';
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
 /** The form alone; says which rule is broken. */
-export function checkSignatureForm(signature: Hex): Check {
+function checkSignatureForm(signature: Hex): Check {
   const length = size(signature);
   if (length !== 65)
     return refuse('BAD_SIGNATURE', `the signature has ${length} bytes: expected 65 (r, s, v)`);
