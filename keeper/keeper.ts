@@ -10,7 +10,6 @@ import { createMetrics } from '../runtime/metrics.ts';
 import type { DurablePoint } from '../runtime/sender/context.ts';
 import { senderSettings } from '../runtime/sender/options.ts';
 import { createSender } from '../runtime/sender/sender.ts';
-import { type SenderTables, senderMigrations } from '../runtime/sender/tables.ts';
 import type { Sender } from '../runtime/sender/types.ts';
 import { openStore } from '../runtime/store/store.ts';
 import { createOrderReader } from './chain/order.ts';
@@ -20,7 +19,7 @@ import { DEFAULT_DATABASE_URL, type KeeperConfig, usdgOf } from './config.ts';
 import type { KeeperContext } from './context.ts';
 import { type KnownProtocol, readKnownProtocol } from './firewall/known-protocol.ts';
 import { createJournal, type Journal } from './journal/journal.ts';
-import { type KeeperTables, keeperMigrations } from './journal/migrations.ts';
+import { type StoreTables, storeMigrations } from './journal/migrations.ts';
 import { startLoop } from './loop.ts';
 import { createMemories } from './memory.ts';
 import { createKeeperMetrics } from './metrics.ts';
@@ -38,10 +37,6 @@ const SUBMIT_TIMEOUT_MS = 5_000;
 const TICK_MAX_AGE_MS = 60_000;
 const SOURCE_MAX_AGE_MS = 30_000;
 const CLOSE_MS = 2_000;
-
-type Tables = SenderTables & KeeperTables;
-
-const storeMigrations = { ...senderMigrations, ...keeperMigrations };
 
 export type Keeper = {
   /** One tick, outside the loop: `once`, `--dry-run` and tests. */
@@ -92,7 +87,7 @@ export async function createKeeper(
   let known: KnownProtocol = await readKnownProtocol(client, deployment);
   let knownMs = Date.now();
 
-  const store = await openStore<Tables>({
+  const store = await openStore<StoreTables>({
     url: config.DATABASE_URL ?? DEFAULT_DATABASE_URL,
     migrations: storeMigrations,
     exclusive: 'keeper-sender',

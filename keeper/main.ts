@@ -8,6 +8,7 @@
 import { ConfigError, loadEnvFile } from '../runtime/config.ts';
 import { runProcess } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
+import { StoreError } from '../runtime/store/errors.ts';
 import { parseArguments } from './cli/arguments.ts';
 import { runOnce } from './cli/once.ts';
 import { runWhy } from './cli/why.ts';
@@ -50,7 +51,8 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  if (!(error instanceof ConfigError)) throw error;
+  // Both are for an operator: what is wrong and what to do, without a stack.
+  if (!(error instanceof ConfigError || error instanceof StoreError)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;
 }

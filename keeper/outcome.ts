@@ -120,8 +120,13 @@ async function recordIncluded(
 ): Promise<void> {
   const { journal, metrics } = context;
   const isNew = attempt.outcome !== state.tag || attempt.hash !== state.hash;
+  // At the ETH price of when it was first seen mined; a later look does not change what it cost.
   const costUsdg =
-    ethPrice === null ? null : gasCostUsdg(state.gasUsed, state.effectiveGasPrice, ethPrice);
+    !isNew && attempt.costUsdg !== null
+      ? attempt.costUsdg
+      : ethPrice === null
+        ? null
+        : gasCostUsdg(state.gasUsed, state.effectiveGasPrice, ethPrice);
   let feeUsdg = attempt.feeUsdg;
   let feeKnown = attempt.kind !== 'fill' || state.tag === 'reverted' || feeUsdg !== null;
   let noEvent = false;

@@ -4,7 +4,7 @@ import { loadConfig, storeOptions } from '../../runtime/config.ts';
 import { openStore } from '../../runtime/store/store.ts';
 import { DEFAULT_DATABASE_URL } from '../config.ts';
 import { createJournal, type Journal } from '../journal/journal.ts';
-import { type KeeperTables, keeperMigrations } from '../journal/migrations.ts';
+import { type StoreTables, storeMigrations } from '../journal/migrations.ts';
 
 const at = (ms: number): string => new Date(ms).toISOString();
 const usdg = (text: string | null): string =>
@@ -41,9 +41,9 @@ export async function runWhy(
   say: (line: string) => void,
 ): Promise<number> {
   const config = loadConfig(storeOptions, env);
-  const store = await openStore<KeeperTables>({
+  const store = await openStore<StoreTables>({
     url: config.DATABASE_URL ?? DEFAULT_DATABASE_URL,
-    migrations: keeperMigrations,
+    migrations: storeMigrations,
   });
   try {
     const lines = await timelineText(createJournal(store.db), id);

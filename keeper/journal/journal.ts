@@ -20,6 +20,7 @@ export type Attempt = {
   outcome: string;
   hash: Hex | null;
   feeUsdg: bigint | null;
+  costUsdg: bigint | null;
   settled: boolean;
 };
 
@@ -265,6 +266,7 @@ function attemptOf(row: Selectable<AttemptRow>): Attempt {
     outcome: row.outcome,
     hash: row.tx_hash as Hex | null,
     feeUsdg: row.fee_usdg === null ? null : BigInt(row.fee_usdg),
+    costUsdg: row.cost_usdg === null ? null : BigInt(row.cost_usdg),
     settled: row.settled === 1,
   };
 }

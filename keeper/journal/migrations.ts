@@ -3,6 +3,7 @@
  * milliseconds: the column types mean the same in SQLite and PostgreSQL.
  */
 import type { Kysely } from 'kysely';
+import { type SenderTables, senderMigrations } from '../../runtime/sender/tables.ts';
 import type { Migrations } from '../../runtime/store/store.ts';
 
 /** What is remembered of one order between tries and restarts. */
@@ -122,3 +123,9 @@ export const keeperMigrations: Migrations = {
     },
   },
 };
+
+/** Everything in the keeper's store: its own tables and the sender's. */
+export type StoreTables = SenderTables & KeeperTables;
+
+/** What every opener of the keeper's store passes: a store refuses to open without a migration that it has run. */
+export const storeMigrations: Migrations = { ...senderMigrations, ...keeperMigrations };
