@@ -94,6 +94,11 @@ contract AccountFactoryTest is AccountsFixture {
     function test_an_account_with_a_second_owner_is_refused() public {
         ownerCalls(account, abi.encodeCall(ISafeOwner.addOwnerWithThreshold, (makeAddr("friend"), 1)));
         _expectUnexpected("owners");
+        // The owner again first in the Safe's list, and still not alone in it.
+        address friend = makeAddr("friend");
+        ownerCalls(account, abi.encodeCall(ISafeOwner.removeOwner, (friend, owner, 1)));
+        ownerCallsAs(friend, account, abi.encodeCall(ISafeOwner.addOwnerWithThreshold, (owner, 1)));
+        _expectUnexpected("owners");
     }
 
     function test_an_account_with_another_threshold_is_refused() public {

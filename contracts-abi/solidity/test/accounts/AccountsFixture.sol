@@ -25,6 +25,7 @@ interface ISafeOwner {
         bytes memory signatures
     ) external payable returns (bool success);
     function addOwnerWithThreshold(address owner, uint256 threshold) external;
+    function removeOwner(address prevOwner, address owner, uint256 threshold) external;
     function swapOwner(address prevOwner, address oldOwner, address newOwner) external;
     function disableModule(address prevModule, address module) external;
 }

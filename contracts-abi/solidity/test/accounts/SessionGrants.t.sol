@@ -62,6 +62,8 @@ contract SessionGrantsTest is AccountsFixture {
         vm.startPrank(address(factory));
         vm.expectRevert(ISessionModule.NotOwner.selector);
         module.firstGrant(account, someone, defaultTerms());
+        vm.expectRevert(ISessionModule.NotOwner.selector);
+        module.firstGrant(account, makeAddr("friend"), defaultTerms()); // first in the Safe's list, not alone in it
         vm.stopPrank();
 
         address other = makeAddr("other");
