@@ -1,6 +1,13 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
+import { runOnce } from '../../keeper/cli/once.ts';
 import { runWhy } from '../../keeper/cli/why.ts';
+import { keeperConfigSchema } from '../../keeper/config.ts';
+import { loadConfig } from '../../runtime/config.ts';
+import { createLogger } from '../../runtime/logger.ts';
 import { useApi } from '../api/use-api.ts';
 import { useFork } from '../harness/fork.ts';
 import {
@@ -12,7 +19,7 @@ import {
   placeStop,
   stateOf,
 } from './orders.ts';
-import { launchKeeper, metricOf, stopKeepers, until } from './use-keeper.ts';
+import { keeperEnv, launchKeeper, metricOf, stopKeepers, until } from './use-keeper.ts';
 
 const fork = useFork();
 const api = useApi(fork);
@@ -87,15 +94,27 @@ describe('a keeper with one api', () => {
     );
   });
 
-  test('in a dry run says what it would do and sends nothing', async () => {
+  test('run once in a dry run says what it would do and sends nothing; run once for real fills', async () => {
     const id = await placeLimit(fork, api, 'bob', 'HEALTH', 150, 0.97);
     await moveHealth(fork, 0.95);
     await api.settled();
-    const keeper = await launchKeeper(fork, [api.url], { dryRun: true });
-    await keeper.tick();
-    const [timeline] = await keeper.journal.timeline(id);
-    expect(timeline?.decisions.map(({ decision }) => decision)).toEqual(['would_fill']);
-    expect(await fork.client.getTransactionCount({ address: keeper.executor })).toBe(0);
+    const folder = mkdtempSync(join(tmpdir(), 'basket-keeper-'));
+    try {
+      const config = loadConfig(keeperConfigSchema, keeperEnv(fork, [api.url], folder));
+      const logger = createLogger('keeper', 'fatal');
+      const executor = fork.accounts.keeper.account.address;
+      const dry: string[] = [];
+      expect(await runOnce(config, logger, true, (line) => dry.push(line))).toBe(0);
+      expect(dry.join('\n')).toMatch(/would_fill {2}expects \$0\.\d+ after \$0\.\d+ of gas/);
+      expect(await fork.client.getTransactionCount({ address: executor })).toBe(0);
+
+      const real: string[] = [];
+      expect(await runOnce(config, logger, false, (line) => real.push(line))).toBe(0);
+      expect(real.join('\n')).toMatch(/filled {2}fee \$0\.\d+ received/);
+      expect(await fillsOf(fork, fork.deployment.limitEscrow, id)).toHaveLength(1);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 });
 

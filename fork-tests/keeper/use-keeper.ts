@@ -21,7 +21,7 @@ export type KeeperSettings = {
 };
 
 /** The environment of a keeper process on this fork, with its files in `folder`. */
-function keeperEnv(
+export function keeperEnv(
   fork: Fork,
   apiUrls: readonly string[],
   folder: string,
