@@ -26,5 +26,5 @@ export function readableLine(processName: string, line: string): string {
     .map(([name, value]) => `${name}=${short(value)}`);
   const error = entry.err as { message?: string; stack?: string } | undefined;
   if (error !== undefined) fields.push(`error="${error.message ?? 'unknown'}"`);
-  return `${time} ${column}${mark.padEnd(3)} ${String(entry.msg ?? '')}  ${fields.join(' ')}`.trimEnd();
+  return `${time} ${column}${mark.padEnd(3)} ${typeof entry.msg === 'string' ? entry.msg : ''}  ${fields.join(' ')}`.trimEnd();
 }

@@ -60,7 +60,7 @@ const print = (value: unknown): void => {
 };
 
 try {
-  const [command, first, second, third] = process.argv.slice(2);
+  const [command = 'help', first, second, third] = process.argv.slice(2);
   const wallet = await openWallet();
   switch (command) {
     case 'send':
@@ -89,7 +89,7 @@ try {
       throw new UsageError(USAGE);
   }
 } catch (error) {
-  const said = error instanceof BaseError ? error.shortMessage : String((error as Error).message);
+  const said = error instanceof BaseError ? error.shortMessage : (error as Error).message;
   process.stderr.write(`${said}\n`);
   process.exitCode = 1;
 }

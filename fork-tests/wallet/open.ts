@@ -24,7 +24,13 @@ export async function openWallet(): Promise<DevWallet> {
   const client = connect(rpcUrl);
   let version: string;
   try {
-    version = (await client.request({ method: 'web3_clientVersion' } as never)) as string;
+    version = await client.request<{
+      Method: 'web3_clientVersion';
+      Parameters?: undefined;
+      ReturnType: string;
+    }>({
+      method: 'web3_clientVersion',
+    });
   } catch {
     throw new Error(`no chain answers at ${rpcUrl}: is npm start running?`);
   }
