@@ -186,6 +186,7 @@ class FaultProxy {
       case 'hang':
         return await new Promise<never>(() => undefined);
     }
+    return fault satisfies never;
   }
 
   #ruleFor(call: RpcRequest): ActiveRule | null {

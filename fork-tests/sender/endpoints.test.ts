@@ -19,7 +19,8 @@ describe('endpoints', () => {
     await proxy.pause();
     const keys = Array.from({ length: 6 }, (_, index) => `k${index}`);
     await Promise.all(keys.map((key) => sender.submit(intentFor(key))));
-    for (const key of keys) expect(await settled(sender, key), key).toMatchObject({ tag: 'mined' });
+    for (const key of keys)
+      expect({ key, ...(await settled(sender, key)) }).toMatchObject({ key, tag: 'mined' });
     await proxy.resume();
     await until('the first endpoint in use', async () => {
       await sender.submit(intentFor(`again${proxy.requests()}${Date.now()}`));
@@ -48,8 +49,27 @@ describe('endpoints', () => {
     proxy.on(SEND, { nth: 2 }, { fault: 'drop', forwarded: true });
     const keys = ['b', 'c', 'd'];
     await Promise.all(keys.map((key) => sender.submit(intentFor(key))));
-    for (const key of keys) expect(await settled(sender, key), key).toMatchObject({ tag: 'mined' });
+    for (const key of keys)
+      expect({ key, ...(await settled(sender, key)) }).toMatchObject({ key, tag: 'mined' });
     expect([...(await executions(anvil.url)).values()]).toEqual([1, 1, 1, 1]);
+  });
+});
+
+describe('a frozen head', () => {
+  it('is left for an endpoint that moves on', async () => {
+    bench = await openBench({ endpoints: 2, settings: { stuckAfterMs: 60_000 } });
+    const { sender, proxy, anvil } = bench;
+    // The whole first endpoint answers promptly from one moment, and loses what it is sent.
+    const frozen = await rpc(anvil.url, 'eth_getBlockByNumber', ['latest', false]);
+    const number = (frozen as { number: string }).number;
+    proxy.on('eth_getBlockByNumber', {}, { fault: 'result', result: frozen });
+    proxy.on('eth_blockNumber', {}, { fault: 'result', result: number });
+    proxy.on('eth_getTransactionCount', {}, { fault: 'result', result: '0x0' });
+    proxy.on('eth_getTransactionReceipt', {}, { fault: 'result', result: null });
+    proxy.on(SEND, {}, { fault: 'result', result: `0x${'0'.repeat(64)}` });
+    await sender.submit(intentFor('a'));
+    expect(await settled(sender, 'a', 30_000)).toMatchObject({ tag: 'mined', nonce: 0 });
+    expect(await executionsOf(anvil.url, 'a')).toBe(1);
   });
 });
 
@@ -86,6 +106,6 @@ describe('holes', () => {
 it('a proxy in front of nothing breaks connections as a dead node does', async () => {
   bench = await openBench();
   const proxy = await startProxy('http://127.0.0.1:1');
-  await expect(rpc(proxy.url, 'eth_chainId')).rejects.toThrow();
+  await expect(rpc(proxy.url, 'eth_chainId')).rejects.toThrow(/fetch failed/);
   await proxy.stop();
 });

@@ -132,7 +132,7 @@ describe('a read from the past proves nothing', () => {
     const keys = Array.from({ length: 12 }, (_, index) => `s${index}`);
     await Promise.all(keys.map((key) => sender.submit(intentFor(key))));
     for (const key of keys)
-      expect(await settled(sender, key, 40_000), key).toMatchObject({ tag: 'mined' });
+      expect({ key, ...(await settled(sender, key, 40_000)) }).toMatchObject({ key, tag: 'mined' });
     expect([...(await executions(anvil.url)).values()]).toEqual(keys.map(() => 1));
   });
 });

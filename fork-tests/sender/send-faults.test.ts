@@ -21,8 +21,8 @@ afterEach(async () => {
 
 async function allOnce(keys: readonly string[]): Promise<void> {
   for (const key of keys) {
-    expect(await settled(bench.sender, key), key).toMatchObject({ tag: 'mined' });
-    expect(await executionsOf(bench.anvil.url, key), key).toBe(1);
+    expect({ key, ...(await settled(bench.sender, key)) }).toMatchObject({ key, tag: 'mined' });
+    expect([key, await executionsOf(bench.anvil.url, key)]).toEqual([key, 1]);
   }
   const counts = [...(await executions(bench.anvil.url)).values()];
   expect(counts).toEqual(keys.map(() => 1));
@@ -71,7 +71,7 @@ describe('nonces have no holes', () => {
     const keys = ['a', 'b', 'c', 'd', 'e'];
     const states = await Promise.all(keys.map((key) => sender.submit(intentFor(key))));
     const nonces = states.map((state) => (state.tag === 'broadcast' ? state.nonce : -1));
-    expect(nonces.sort()).toEqual([0, 1, 2, 3, 4]);
+    expect(nonces.sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4]);
     await rpc(anvil.url, 'evm_mine');
     await allOnce(keys);
   });

@@ -203,7 +203,7 @@ describe('nothing waits for ever', () => {
     }
     await rpc(anvil.url, 'evm_setIntervalMining', [1]);
     for (const key of keys)
-      expect(await settled(sender, key, 40_000), key).toMatchObject({ tag: 'mined' });
+      expect({ key, ...(await settled(sender, key, 40_000)) }).toMatchObject({ key, tag: 'mined' });
     expect([...(await executions(anvil.url)).values()]).toEqual(keys.map(() => 1));
   });
 

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 async function allOnce(keys: readonly string[], ms = 30_000): Promise<void> {
   for (const key of keys) {
-    expect(await settled(bench.sender, key, ms), key).toMatchObject({ tag: 'mined' });
+    expect({ key, ...(await settled(bench.sender, key, ms)) }).toMatchObject({ key, tag: 'mined' });
   }
   expect([...(await executions(bench.anvil.url)).values()]).toEqual(keys.map(() => 1));
 }
@@ -73,7 +73,8 @@ describe('wallets', () => {
     }
     await rpc(anvil.url, 'evm_setIntervalMining', [1]);
     const rich = [...held.filter((_, index) => owners[index] !== poor), ...later];
-    for (const key of rich) expect(await settled(sender, key), key).toMatchObject({ tag: 'mined' });
+    for (const key of rich)
+      expect({ key, ...(await settled(sender, key)) }).toMatchObject({ key, tag: 'mined' });
     await fund(anvil.url, poor, '10');
     await until('usable again', () => sender.status().wallets.every(({ usable }) => usable));
     await allOnce([...held, ...later]);

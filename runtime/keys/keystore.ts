@@ -152,6 +152,6 @@ function deriveKey(crypto: z.infer<typeof cryptoSchema>, passphrase: string): Bu
 /** Old geth files write `Crypto`. */
 function lowerCaseCrypto(json: unknown): unknown {
   if (typeof json !== 'object' || json === null || !('Crypto' in json)) return json;
-  const { Crypto: crypto, ...rest } = json as { Crypto: unknown };
+  const { Crypto: crypto, ...rest } = json;
   return { ...rest, crypto };
 }

@@ -170,7 +170,7 @@ export class Broadcaster {
     wallet: Wallet,
     verdict: SendVerdict,
   ): Promise<SendOutcome> {
-    const { journal, settings, logger, clock } = this.#context;
+    const { settings, logger, clock } = this.#context;
     const note = this.note(entry.key);
     const line = { intent: entry.key, hash: attempt.hash, nonce: attempt.nonce };
     if (verdict.tag === 'accepted') {
@@ -214,8 +214,7 @@ export class Broadcaster {
         note.rejections += 1;
         return 'held';
     }
-    const never: never = verdict;
-    return never;
+    return verdict satisfies never;
   }
 
   async #markOut(entry: Entry): Promise<void> {

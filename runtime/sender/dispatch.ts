@@ -77,7 +77,7 @@ export class Dispatcher {
   async expireQueue(): Promise<void> {
     const { journal, head, settings, clock } = this.#context;
     const time = head.block?.timestamp ?? 0;
-    for (const entry of [...journal.active()]) {
+    for (const entry of journal.active()) {
       if (entry.phase !== 'queued' || this.#running.has(entry.key)) continue;
       if (entry.intent.notAfter !== undefined && time > entry.intent.notAfter) {
         await this.#refuse(entry.key, 'expired', 'its time ran out before it could be sent');
@@ -89,7 +89,7 @@ export class Dispatcher {
 
   /** Takes back claims whose release could not be written when their dispatch failed. */
   async repairClaims(): Promise<void> {
-    for (const entry of [...this.#context.journal.active()]) {
+    for (const entry of this.#context.journal.active()) {
       if (entry.phase !== 'claimed' || this.#running.has(entry.key)) continue;
       const { wallet, nonce } = entry;
       const released = await this.#context.journal.apply(entry.key, { type: 'released' });

@@ -164,6 +164,7 @@ function move(entry: Entry, event: EntryEvent): Entry | null {
     case 'confirmed':
       return isIncluded(phase) && !entry.confirmed ? { ...entry, confirmed: true } : null;
   }
+  return event satisfies never;
 }
 
 function withReceipt(entry: Entry, receipt: Receipt): Entry | null {

@@ -39,7 +39,7 @@ export class Journal {
       .selectFrom('sender_intent')
       .select(({ fn }) => fn.max('seq').as('seq'))
       .executeTakeFirst();
-    this.#seq = Number(last?.seq ?? 0);
+    this.#seq = last?.seq ?? 0;
     const rows = await this.#db
       .selectFrom('sender_intent')
       .selectAll()
@@ -157,7 +157,7 @@ export class Journal {
       .where('wallet', '=', wallet)
       .where('confirmed', '=', 1)
       .executeTakeFirst();
-    return row?.nonce === null || row?.nonce === undefined ? null : Number(row.nonce);
+    return row?.nonce ?? null;
   }
 
   onChange(listener: JournalListener): () => void {

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NonceBook } from './nonces.ts';
 
@@ -17,64 +17,98 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ type: fc.constant('rebind' as const), pick: fc.nat(20) }),
 );
 
+/** Plays against a model of the chain and of who holds what. */
+class Model {
+  readonly book = new NonceBook();
+  readonly #held = new Map<number, string>();
+  readonly broken: string[] = [];
+  #chain: number;
+  #serial = 0;
+
+  constructor(start: number) {
+    this.#chain = start;
+    this.book.sync(start);
+  }
+
+  play(act: Action): void {
+    switch (act.type) {
+      case 'allocate':
+        return this.#allocate();
+      case 'release':
+        return this.#release(act.pick);
+      case 'rebind': {
+        const nonce = this.#chain + (act.pick % 5);
+        if (this.book.take(nonce, 'bound')) this.#held.set(nonce, 'bound');
+        return;
+      }
+      case 'mine':
+        return this.#mine(act.count);
+      case 'foreign':
+        return this.#foreign(act.count);
+    }
+  }
+
+  #allocate(): void {
+    this.#serial += 1;
+    const nonce = this.book.allocate(`k${this.#serial}`);
+    if (this.#held.has(nonce)) this.broken.push('given twice');
+    if (nonce < this.#chain) this.broken.push('given after it was consumed');
+    this.#held.set(nonce, `k${this.#serial}`);
+  }
+
+  #release(pick: number): void {
+    const nonce = [...this.#held.keys()][pick % Math.max(1, this.#held.size)];
+    if (nonce === undefined) return;
+    this.book.release(nonce);
+    this.#held.delete(nonce);
+  }
+
+  /** The chain mines only what it has, in order. */
+  #mine(count: number): void {
+    for (let index = 0; index < count && this.#held.has(this.#chain); index += 1) {
+      this.book.settle(this.#chain);
+      this.#held.delete(this.#chain);
+      this.#chain += 1;
+    }
+    if (this.book.sync(this.#chain)) this.broken.push('our own taken for foreign');
+  }
+
+  /** Somebody else consumes nonces; ours at those numbers are settled by the caller. */
+  #foreign(count: number): void {
+    this.#chain += count;
+    this.book.sync(this.#chain);
+    for (const nonce of this.#held.keys()) {
+      if (nonce >= this.#chain) continue;
+      this.book.settle(nonce);
+      this.#held.delete(nonce);
+    }
+  }
+
+  check(): void {
+    const highest = Math.max(-1, ...this.#held.keys());
+    const holes = this.book.holes();
+    if (this.book.inFlight !== this.#held.size) this.broken.push('in flight miscounted');
+    if (highest >= this.book.next) this.broken.push('held beyond the next');
+    if (holes.some((hole) => this.#held.has(hole) || hole >= highest)) this.broken.push('no hole');
+    // Between the chain's count and the highest held, every number is held or reported.
+    const between = Math.max(0, highest + 1 - this.#chain);
+    const above = [...this.#held.keys()].filter((nonce) => nonce >= this.#chain).length;
+    if (between < 60 && above + holes.length !== between) this.broken.push('a hole not reported');
+  }
+}
+
 describe('NonceBook', () => {
   it('gives no nonce twice, leaves none out, and never gives a consumed one', () => {
     fc.assert(
       fc.property(fc.array(action, { maxLength: 80 }), fc.nat(50), (actions, start) => {
-        const book = new NonceBook();
-        book.sync(start);
-        const held = new Map<number, string>();
-        let chain = start;
-        let serial = 0;
+        const model = new Model(start);
         for (const act of actions) {
-          if (act.type === 'allocate') {
-            serial += 1;
-            const nonce = book.allocate(`k${serial}`);
-            expect(held.has(nonce)).toBe(false);
-            expect(nonce).toBeGreaterThanOrEqual(chain);
-            held.set(nonce, `k${serial}`);
-          } else if (act.type === 'release') {
-            const nonce = [...held.keys()][act.pick % Math.max(1, held.size)];
-            if (nonce === undefined) continue;
-            book.release(nonce);
-            held.delete(nonce);
-          } else if (act.type === 'rebind') {
-            const nonce = chain + (act.pick % 5);
-            if (book.take(nonce, 'bound')) held.set(nonce, 'bound');
-          } else if (act.type === 'mine') {
-            // The chain mines only what it has, in order.
-            for (let index = 0; index < act.count && held.has(chain); index += 1) {
-              book.settle(chain);
-              held.delete(chain);
-              chain += 1;
-            }
-            expect(book.sync(chain)).toBe(false);
-          } else {
-            // Somebody else consumes nonces; ours at those numbers are settled by the caller.
-            chain += act.count;
-            book.sync(chain);
-            for (const nonce of held.keys()) {
-              if (nonce >= chain) continue;
-              book.settle(nonce);
-              held.delete(nonce);
-            }
-          }
-          expect(book.inFlight).toBe(held.size);
-          for (const nonce of held.keys()) expect(book.next).toBeGreaterThan(nonce);
-          const highest = Math.max(-1, ...held.keys());
-          for (const hole of book.holes()) {
-            expect(held.has(hole)).toBe(false);
-            expect(hole).toBeLessThan(highest);
-          }
-          // Between the chain's count and the highest held, every number is held or reported.
-          if (highest >= 0 && highest - chain < 60) {
-            const between = Math.max(0, highest + 1 - chain);
-            const above = [...held.keys()].filter((nonce) => nonce >= chain).length;
-            expect(above + book.holes().length).toBe(between);
-          }
+          model.play(act);
+          model.check();
         }
+        expect(model.broken).toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: 2_000 },
     );
   });
 

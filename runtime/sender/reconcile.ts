@@ -20,6 +20,7 @@ export type TickResult = 'idle' | 'quiet' | 'changed';
 
 type Absence = { since: number; reads: number; searchAt: number; searches: number };
 
+const HEAD_STILL_MS = 3_000;
 const BUSY_BALANCE_MS = 2_000;
 const UNFUNDED_BALANCE_MS = 5_000;
 const RECEIPTS_PER_TICK = 100;
@@ -41,6 +42,8 @@ export class Reconciler {
   /** Entries without the receipt that their consumed nonce must have; bounded by what is active. */
   readonly #absences = new Map<string, Absence>();
   readonly #orphanReads = new Map<string, number>();
+  #headMovedAt = 0;
+  #doubtedAt = 0;
 
   constructor(
     context: SenderContext,
@@ -64,6 +67,7 @@ export class Reconciler {
       .filter((wallet) => wallet.account !== null && wallet.problem() !== null);
     if (entries.length === 0 && poor.length === 0) return 'idle';
     const change = await this.#read(busy, poor);
+    await this.#doubtEndpoint(change);
     if (change === null || change === 'behind') return 'quiet';
     let moved = change !== 'same';
     moved = (await this.#settle(change)) || moved;
@@ -71,6 +75,16 @@ export class Reconciler {
     for (const wallet of busy) await this.#replacer.tend(wallet);
     await this.#broadcaster.resend(this.#unmined());
     return moved ? 'changed' : 'quiet';
+  }
+
+  /** A head that stands still, or an answer from the past: perhaps another endpoint is further. */
+  async #doubtEndpoint(change: HeadChange | null): Promise<void> {
+    const now = this.#context.clock();
+    if (change === 'advanced' || change === 'reorganised') this.#headMovedAt = now;
+    const still = now - Math.max(this.#headMovedAt, this.#doubtedAt) > HEAD_STILL_MS;
+    if (!still) return;
+    this.#doubtedAt = now;
+    await this.#context.rpc.preferFreshest();
   }
 
   #prune(): void {

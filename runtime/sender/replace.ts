@@ -30,7 +30,7 @@ export class Replacer {
   async tend(wallet: Wallet): Promise<void> {
     if (wallet.account === null) return;
     await this.#tendHole(wallet);
-    for (const entry of [...this.#context.journal.active()]) {
+    for (const entry of this.#context.journal.active()) {
       const { phase } = entry;
       if (entry.wallet !== wallet.address || entry.nonce === null) continue;
       if (phase !== 'signed' && phase !== 'broadcast') continue;

@@ -153,6 +153,21 @@ describe('createRpc', () => {
     expect(answers.map(({ tag }) => tag)).toEqual(['error', 'result']);
   });
 
+  it('leaves an endpoint whose head is far behind the others', async () => {
+    const heads = ['0x10', '0x100'];
+    const urls = await Promise.all(
+      heads.map((head) =>
+        serve((body, response) => {
+          response.end(JSON.stringify({ id: (body as { id: number }).id, result: head }));
+        }),
+      ),
+    );
+    const port = open(urls);
+    expect(await port.batch([call(1)])).toEqual([{ tag: 'result', result: '0x10' }]);
+    await port.preferFreshest();
+    expect(await port.batch([call(1)])).toEqual([{ tag: 'result', result: '0x100' }]);
+  });
+
   it('reaches everybody with what must be heard', async () => {
     const seen: string[] = [];
     const urls = await Promise.all(

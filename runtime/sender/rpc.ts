@@ -26,6 +26,11 @@ export interface Rpc {
   untilResult(call: RpcCall): Promise<readonly RpcAnswer[]>;
   /** The same calls to every endpoint at once; per call, the answers of all of them. */
   everywhere(calls: readonly RpcCall[]): Promise<readonly (readonly RpcAnswer[])[]>;
+  /**
+   * Compares the heads of all endpoints and gives those a pause that are behind: one that answers promptly from a
+   * frozen head would otherwise be asked for ever.
+   */
+  preferFreshest(): Promise<void>;
   close(): void;
 }
 
@@ -38,6 +43,8 @@ export type RpcOptions = {
 };
 
 const MOST_RESPONSE_BYTES = 32 * 1024 * 1024;
+/** Blocks behind the best endpoint that are still the ordinary lag of a replica. */
+const TOLERATED_LAG = 20n;
 const LONGEST_PAUSE_MS = 10_000;
 const NOT_CONNECTED = new Set([
   'ECONNREFUSED',
@@ -92,6 +99,11 @@ class Endpoint {
 
   close(): void {
     this.#agent.destroy();
+  }
+
+  /** Others are asked first for a while. */
+  demote(): void {
+    this.#pausedUntil = this.#clock() + LONGEST_PAUSE_MS;
   }
 
   #pause(ms: number): void {
@@ -187,6 +199,18 @@ export function createRpc(options: RpcOptions): Rpc {
       const all = await Promise.all(endpoints.map((endpoint) => ask(endpoint, calls, limit)));
       return calls.map((_, index) => all.flatMap((answers) => answers[index] ?? []));
     },
+    preferFreshest: async () => {
+      if (endpoints.length < 2) return;
+      const call = { method: 'eth_blockNumber', params: [] };
+      const heads = await Promise.all(
+        endpoints.map(async (endpoint) => headOf((await ask(endpoint, [call], limit))[0])),
+      );
+      const best = heads.reduce<bigint>((high, head) => (head > high ? head : high), -1n);
+      for (const [index, endpoint] of endpoints.entries()) {
+        const head = heads[index] ?? -1n;
+        if (head >= 0n && best - head > TOLERATED_LAG) endpoint.demote();
+      }
+    },
     close: () => {
       for (const endpoint of endpoints) endpoint.close();
     },
@@ -220,6 +244,12 @@ async function ask(
     answers.push(...readReply(reply, part.length));
   }
   return answers;
+}
+
+/** The block number of an answer, or -1. */
+function headOf(answer: RpcAnswer | undefined): bigint {
+  const text = answer?.tag === 'result' ? answer.result : null;
+  return typeof text === 'string' && /^0x[0-9a-fA-F]+$/.test(text) ? BigInt(text) : -1n;
 }
 
 const missing: RpcAnswer = { tag: 'unknown', message: 'no answer to this call in the response' };

@@ -194,10 +194,10 @@ class OneSender<DB extends SenderTables> implements Sender {
     const running = this.#state === 'running';
     this.#state = 'stopping';
     const { journal, clock, logger } = this.#context;
-    const until = clock() + drainMs;
+    const until = running ? clock() + drainMs : 0;
     const open = (): boolean =>
       [...journal.active()].some(({ phase }) => phase === 'queued' || isInFlight(phase));
-    while (running && open() && clock() < until) {
+    while (open() && clock() < until) {
       await this.#sleep(Math.min(50, Math.max(1, until - clock())));
     }
     this.#state = 'stopped';

@@ -13,7 +13,7 @@ export class Waits {
   notify(entry: Entry): void {
     const waiting = this.#waiters.get(entry.key);
     if (!waiting) return;
-    for (const waiter of [...waiting]) {
+    for (const waiter of waiting) {
       if (waiter.reached(entry) || isFinal(entry)) waiter.wake();
     }
   }
@@ -41,12 +41,12 @@ export class Waits {
 
   /** Wakes everybody who waits for this key. */
   release(key: string): void {
-    for (const waiter of [...(this.#waiters.get(key) ?? [])]) waiter.wake();
+    for (const waiter of this.#waiters.get(key) ?? []) waiter.wake();
   }
 
   wakeAll(): void {
-    for (const waiting of [...this.#waiters.values()]) {
-      for (const waiter of [...waiting]) waiter.wake();
+    for (const waiting of this.#waiters.values()) {
+      for (const waiter of waiting) waiter.wake();
     }
   }
 }

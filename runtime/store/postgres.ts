@@ -3,22 +3,21 @@
  * read back alike: text for hashes and chain amounts, 8-byte integers (times, block numbers) as JavaScript numbers.
  */
 import { type Dialect, PostgresDialect } from 'kysely';
-import pg from 'pg';
+import { Client, type CustomTypesConfig, Pool, types as pgTypes } from 'pg';
 import { StoreError } from './errors.ts';
 
-const INT8 = 20;
 /** Any constant will do, as long as every process of this product uses the same one. */
 const LOCK_NAMESPACE = 46_630;
 
-function typeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
-  if (oid === INT8) return Number;
-  return pg.types.getTypeParser(oid, format as 'text') as (value: string) => unknown;
-}
-
-const types = { getTypeParser: typeParser } as unknown as pg.CustomTypesConfig;
+const types: CustomTypesConfig = {
+  getTypeParser: (oid, format) =>
+    oid === pgTypes.builtins.INT8
+      ? Number
+      : (pgTypes.getTypeParser(oid, format) as (value: string) => unknown),
+};
 
 export function openPostgres(url: string): Dialect {
-  const pool = new pg.Pool({
+  const pool = new Pool({
     connectionString: url,
     max: 10,
     connectionTimeoutMillis: 5_000,
@@ -39,7 +38,7 @@ export async function lockPostgres(
   name: string,
   onLost: (reason: string) => void,
 ): Promise<{ release(): Promise<void> }> {
-  const client = new pg.Client({
+  const client = new Client({
     connectionString: url,
     connectionTimeoutMillis: 5_000,
     keepAlive: true,

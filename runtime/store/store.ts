@@ -107,7 +107,7 @@ async function migrate<DB>(db: Kysely<DB>, migrations: Migrations): Promise<void
   const { error, results } = await migrator.migrateToLatest();
   if (error === undefined) return;
   const failed = results?.find((result) => result.status === 'Error');
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = error instanceof Error ? error.message : 'unknown reason';
   throw new StoreError(
     failed === undefined
       ? `the database does not match this version: ${reason}`
