@@ -12,17 +12,13 @@ export const CHAIN_ARGUMENTS: readonly string[] = [
   '--no-request-size-limit',
 ];
 
-/** Of a chain that runs for days beside people and processes. */
+/** Of a chain that runs for days beside people and processes. Blocks are mined as heartbeat.ts says. */
 export const RUNNING_ARGUMENTS: readonly string[] = [
-  // A block a second keeps time moving when nobody sends, and a transaction gets its own block at once, as on the live
-  // chain, where a block takes 0.1 s. Block time stays at the wall clock: several blocks may share a second.
-  '--block-time',
-  '1',
-  '--mixed-mining',
-  // Anvil keeps every past state otherwise: 2,000 blocks leave 300 MB on disk. Reads a few minutes back still work.
+  // Anvil keeps past states for reads at past blocks, 2 MB each here: about a minute's worth is enough.
   '--prune-history',
-  '256',
-  // Receipts and traces of about a day, instead of all of them in memory for ever.
+  '64',
+  // Transactions, receipts and logs of some five hours (200 MB of market trades), instead of all of them in memory for
+  // ever: an indexer follows from the start, one that starts later than that sees less.
   '--transaction-block-keeper',
-  '100000',
+  '30000',
 ];

@@ -36,7 +36,7 @@ const MAX_FEE = 2_000_000_000n;
  * The chain definition for viem wallets on an Anvil of ours. Fees are named before viem asks: told that no tip is
  * needed, Anvil still suggests 1 gwei and a fee cap below it, and viem refuses the pair.
  */
-export function devChain(url: string) {
+function devChain(url: string) {
   return {
     ...defineBasketChain([url], MULTICALL3),
     prepareTransactionRequest: async (request: PrepareTransactionRequestParameters) => ({
@@ -172,9 +172,9 @@ export async function write<
     gas?: bigint;
   },
 ): Promise<TransactionReceipt> {
-  const data = encodeFunctionData({
-    abi: call.abi as Abi,
-    functionName: call.functionName as string,
+  const data = encodeFunctionData<Abi, string>({
+    abi: call.abi,
+    functionName: call.functionName,
     args: call.args as readonly unknown[],
   });
   try {

@@ -20,6 +20,7 @@ function main(): Promise<void> {
       port: config.LOCAL_CHAIN_PORT,
       ...(config.FORK_RPC_URL === undefined ? {} : { forkUrl: config.FORK_RPC_URL }),
       progress: (step) => logger.info(step),
+      onFault: (reason) => logger.warn({ reason }, 'no block could be mined, trying again'),
       onMarketStep: (outcome) => {
         if (outcome.tag === 'moved') logger.debug({ pools: outcome.pools }, 'market moved');
         else logger.warn({ reason: outcome.reason }, 'market could not move, trying again');
@@ -37,11 +38,13 @@ function main(): Promise<void> {
       })),
     };
     process.stdout.write(`${JSON.stringify(ready)}\n`);
-    // Without its Anvil this process is of no use: end, so that whoever started it notices.
+    // Without its Anvil this process is of no use: it ends, so that whoever started it notices.
     let stopping = false;
-    void chain.anvil.exited.then(() => {
+    const watch = async (): Promise<void> => {
+      await chain.anvil.exited;
       if (!stopping) throw new Error('anvil ended by itself');
-    });
+    };
+    void watch();
     return {
       stop: async () => {
         stopping = true;

@@ -3,6 +3,7 @@ import { type Anvil, startAnvil } from '../anvil.ts';
 import { CHAIN_ARGUMENTS, RUNNING_ARGUMENTS } from './arguments.ts';
 import { connect } from './client.ts';
 import type { Progress } from './deploy/protocol.ts';
+import { startHeartbeat } from './heartbeat.ts';
 import { startForkedChain } from './live/start.ts';
 import { type Market, type StepOutcome, startMarket } from './market/market.ts';
 import { devAccount } from './seed/accounts.ts';
@@ -19,13 +20,15 @@ export type LocalChainOptions = {
   market?: boolean;
   progress?: Progress;
   onMarketStep?: (outcome: StepOutcome) => void;
+  /** Hears why a block could not be mined. */
+  onFault?: (reason: string) => void;
 };
 
 export type LocalChain = {
   anvil: Anvil;
   url: string;
   manifest: Manifest;
-  /** Market first, then Anvil. */
+  /** Market and heartbeat first, then Anvil. */
   stop(): Promise<void>;
 };
 
@@ -39,10 +42,12 @@ export async function startLocalChain(options: LocalChainOptions): Promise<Local
           forkUrl: options.forkUrl,
           args: RUNNING_ARGUMENTS,
         });
+  const client = connect(anvil.url);
+  const heartbeat = startHeartbeat(client, options.onFault);
   let market: Market | null = null;
   if (options.market ?? true) {
     market = startMarket({
-      client: connect(anvil.url),
+      client,
       maker: devAccount('maker').account,
       manifest,
       process: options.forkUrl === undefined ? resumedProcess(manifest) : openingProcess(manifest),
@@ -55,6 +60,7 @@ export async function startLocalChain(options: LocalChainOptions): Promise<Local
     manifest,
     stop: async () => {
       await market?.stop();
+      await heartbeat.stop();
       await anvil.stop();
     },
   };

@@ -16,10 +16,7 @@ import {
 } from 'viem';
 import { type ChainClient, estimateGas, reasonOf, receiptOf, sendSigned } from './client.ts';
 
-export type Call<
-  abi extends Abi,
-  name extends ContractFunctionName<abi, 'nonpayable' | 'payable'>,
-> = {
+type Call<abi extends Abi, name extends ContractFunctionName<abi, 'nonpayable' | 'payable'>> = {
   address: Address;
   abi: abi;
   functionName: name;
@@ -105,7 +102,7 @@ function createSubmitter(client: ChainClient, inBlocks: boolean): Submitter {
       const hash = await sendSigned(client, account, { ...request, gas, nonce });
       sent.push({ what, hash, deployed });
     } catch (cause) {
-      throw new Error(`${what} failed: ${reasonOf(cause)}`);
+      throw new Error(`${what} failed: ${reasonOf(cause)}`, { cause });
     }
     // One at a time the node knows better: others may send from the account in between.
     if (inBlocks) nonces.set(account.address, nonce + 1);
@@ -124,9 +121,9 @@ function createSubmitter(client: ChainClient, inBlocks: boolean): Submitter {
       return address as Address;
     },
     async write(account, call) {
-      const data = encodeFunctionData({
-        abi: call.abi as Abi,
-        functionName: call.functionName as string,
+      const data = encodeFunctionData<Abi, string>({
+        abi: call.abi,
+        functionName: call.functionName,
         args: call.args as readonly unknown[],
       });
       const what = `${call.functionName as string} on ${call.address}`;

@@ -203,7 +203,7 @@ const ESCROW_VIEW = ['usdg', 'registry', 'oracle', 'zapper', 'pause'].map((name)
 
 function reader(client: ChainClient) {
   return (address: Address, abi: Abi, functionName: string, args: readonly unknown[] = []) =>
-    client.readContract({ address, abi, functionName, args }) as Promise<unknown>;
+    client.readContract<Abi, string, readonly unknown[]>({ address, abi, functionName, args });
 }
 
 async function compare(subject: string, checks: readonly Check[]): Promise<void> {

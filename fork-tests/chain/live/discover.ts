@@ -12,7 +12,7 @@ const Q96 = 1n << 96n;
 /** Dollars on the quote side in range, below which a pool is left out. */
 const LEAST_DEPTH = 1_000n * PRICE_SCALE;
 
-export type LivePool = SeededPool & {
+type LivePool = SeededPool & {
   sqrtPriceX96: bigint;
   liquidity: bigint;
   cardinality: number;

@@ -10,28 +10,29 @@ import { bpsUp } from '../../../contracts-abi/rounding.ts';
 import type { Anvil } from '../../anvil.ts';
 import { buySwaps, sellSwaps } from '../../harness/trade.ts';
 import { type ChainClient, connect, write } from '../client.ts';
+import { type StepOutcome, startMarket } from '../market/market.ts';
 import { pushPrice } from '../market/push.ts';
 import { devAccount } from '../seed/accounts.ts';
+import { openingProcess } from '../seed/history.ts';
 import { type Manifest, tokenOf, vaultOf } from '../seed/manifest.ts';
+import { type LocalChain, startLocalChain } from '../start.ts';
 import { setTokenBalance } from './balances.ts';
-import { startForkedChain } from './start.ts';
 import { SYNTHETIC_PRICES, startSyntheticLive } from './synthetic.ts';
 
 let upstream: Anvil | undefined;
-let fork: Anvil | undefined;
+let chain: LocalChain | undefined;
 let client: ChainClient;
 let manifest: Manifest;
 
 beforeAll(async () => {
   upstream = await startSyntheticLive();
-  const started = await startForkedChain({ forkUrl: upstream.url });
-  fork = started.anvil;
-  manifest = started.manifest;
-  client = connect(fork.url);
+  chain = await startLocalChain({ port: 0, forkUrl: upstream.url, market: false });
+  manifest = chain.manifest;
+  client = connect(chain.url);
 }, 180_000);
 
 afterAll(async () => {
-  await fork?.stop();
+  await chain?.stop();
   await upstream?.stop();
 });
 
@@ -100,7 +101,7 @@ describe('a fork of the live chain', () => {
     const before = await client.getStorageAt({ address: LIVE.uniswapV3Factory, slot: '0x3' });
     await expect(
       setTokenBalance(client, LIVE.uniswapV3Factory, devAccount('alice').account.address, 5n),
-    ).rejects.toThrow();
+    ).rejects.toThrow('revert');
     expect(await client.getStorageAt({ address: LIVE.uniswapV3Factory, slot: '0x3' })).toBe(before);
   });
 
@@ -163,6 +164,29 @@ describe('a fork of the live chain', () => {
     expect(reason).toBe(0);
     expect(Number(after) / Number(before)).toBeGreaterThan(0.975);
     expect(Number(after) / Number(before)).toBeLessThan(0.982);
+  });
+
+  test('the market trades on live pools, and blocks come by themselves', async () => {
+    const outcomes: StepOutcome[] = [];
+    const height = await client.getBlockNumber();
+    await new Promise<void>((resolve) => {
+      const market = startMarket({
+        client,
+        maker: devAccount('maker').account,
+        manifest,
+        process: openingProcess(manifest),
+        stepSeconds: 60,
+        pauseMs: 10,
+        onStep: (outcome) => {
+          outcomes.push(outcome);
+          if (outcomes.length === 3) void market.stop().then(resolve);
+        },
+      });
+    });
+    expect(outcomes.map(({ tag }) => tag)).toEqual(['moved', 'moved', 'moved']);
+    await expect
+      .poll(() => client.getBlockNumber(), { timeout: 15_000 })
+      .toBeGreaterThan(height + 5n);
   });
 
   test('never touches what it does not own', async () => {

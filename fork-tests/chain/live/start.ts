@@ -55,7 +55,7 @@ export async function startForkedChain(
 }
 
 /** Funds the dev accounts, ages the pools and deploys. The client must be of a fork of the live chain. */
-export async function deployOnFork(client: ChainClient, progress: Progress): Promise<Manifest> {
+async function deployOnFork(client: ChainClient, progress: Progress): Promise<Manifest> {
   const accounts = devAccounts();
   const issuer = accounts.deployer.account;
   const makerOwner = accounts.maker.account;

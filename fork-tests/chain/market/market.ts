@@ -1,8 +1,6 @@
 /**
  * The market of a running local chain: every few seconds it trades the pools to where the seeded price process stands.
  * Steps are of fixed length, so the path of prices is the same in every run; pushes (push.ts) shift it for good.
- *
- * Also keeps the base fee near the live chain's: Anvil lets it fall to nothing while blocks are nearly empty.
  */
 import type { LocalAccount } from 'viem';
 import { marketMakerAbi, uniswapV3PoolAbi } from '../../../contracts-abi/generated/index.ts';
@@ -19,7 +17,7 @@ export type MarketOptions = {
   manifest: Manifest;
   /** Stands at the prices that the pools have now. */
   process: PriceProcess;
-  /** Seconds of the price process that a step covers, default 3. */
+  /** Seconds of the price process that a step covers, default 4. */
   stepSeconds?: number;
   /** Between steps; default as long as a step covers. */
   pauseMs?: number;
@@ -38,17 +36,16 @@ export type Market = {
 const DEAD_BAND_PPM = 150n;
 /** Each step trades one part in so many of the market, so that blocks stay small. */
 const ROTATION = 3;
-const BASE_FEE = 10_000_000n;
 
 export function startMarket(options: MarketOptions): Market {
-  const { process, stepSeconds = 3, onStep } = options;
+  const { process, stepSeconds = 4, onStep } = options;
   const { pauseMs = stepSeconds * 1_000 } = options;
-  let stopped = false;
+  const ending = new AbortController();
   let wake: () => void = () => undefined;
   let round = 0;
 
   const run = async (): Promise<void> => {
-    while (!stopped) {
+    while (!ending.signal.aborted) {
       const prices = process.step(stepSeconds);
       try {
         const pools = await step(options, scaled(prices), round);
@@ -58,7 +55,7 @@ export function startMarket(options: MarketOptions): Market {
         onStep?.({ tag: 'failed', reason: reasonOf(error) });
       }
       round += 1;
-      if (stopped) return;
+      if (ending.signal.aborted) return;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, pauseMs);
         wake = () => {
@@ -72,7 +69,7 @@ export function startMarket(options: MarketOptions): Market {
   const running = run();
   return {
     stop: () => {
-      stopped = true;
+      ending.abort();
       wake();
       return running;
     },
@@ -104,7 +101,6 @@ async function step(
     (_, index) => index % ROTATION === round % ROTATION,
   );
   const moves = await outsideBand(client, turn);
-  await client.setNextBlockBaseFeePerGas({ baseFeePerGas: BASE_FEE });
   await trade(client, maker, manifest, moves);
   return moves.length;
 }

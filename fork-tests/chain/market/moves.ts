@@ -49,7 +49,7 @@ export async function trade(
   });
 }
 
-export async function sqrtPriceNow(client: ChainClient, pool: Address): Promise<bigint> {
+async function sqrtPriceNow(client: ChainClient, pool: Address): Promise<bigint> {
   const [sqrtPriceX96] = await client.readContract({
     address: pool,
     abi: uniswapV3PoolAbi,

@@ -45,7 +45,7 @@ export async function pushPrice(
 }
 
 /** The shift that pushes so far add up to, x 1e18. */
-export async function shiftOf(
+async function shiftOf(
   client: ChainClient,
   manifest: Manifest,
   token: `0x${string}`,

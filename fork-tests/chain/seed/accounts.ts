@@ -25,7 +25,7 @@ export type Role = (typeof ROLES)[number];
 
 export type DevAccount = { role: Role; privateKey: Hex; account: PrivateKeyAccount };
 
-export function devKey(role: Role): Hex {
+function devKey(role: Role): Hex {
   return keccak256(stringToHex(`${SEED}/${role}`));
 }
 

@@ -2,17 +2,17 @@
 import type { Address } from 'viem';
 import { z } from 'zod';
 import { deploymentSchema } from '../../../contracts-abi/deployment.ts';
-import { fullRange, type Pair } from '../price.ts';
+import type { Pair } from '../price.ts';
 
 const address = deploymentSchema.shape.usdg;
 
-export const poolSchema = z.object({
+const poolSchema = z.object({
   address,
   quote: z.enum(['USDG', 'WETH']),
   fee: z.int().positive(),
 });
 
-export const tokenSchema = z.object({
+const tokenSchema = z.object({
   symbol: z.string().min(1),
   address,
   decimals: z.int().min(0).max(36),
@@ -61,11 +61,4 @@ export function pairOf(
     quote: viaWeth ? manifest.deployment.weth : manifest.deployment.usdg,
     quoteDecimals: viaWeth ? 18 : 6,
   };
-}
-
-/** The maker's positions, all over the full range, one per pool: what `touch` takes a unit away from. */
-export function positionsOf(manifest: Manifest) {
-  return manifest.tokens.flatMap(({ pools }) =>
-    pools.map(({ address: pool, fee }) => ({ pool, ...fullRange(fee) })),
-  );
 }

@@ -3,8 +3,8 @@
  * names follow the stock tokens of the live chain.
  */
 
-export type QuoteSymbol = 'USDG' | 'WETH';
-export type FeeTier = 500 | 3000 | 10000;
+type QuoteSymbol = 'USDG' | 'WETH';
+type FeeTier = 500 | 3000 | 10000;
 
 export type PoolSeed = {
   quote: QuoteSymbol;

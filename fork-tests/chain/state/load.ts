@@ -11,13 +11,7 @@ import { type CachedChain, readCache, slimState, writeCache } from './cache.ts';
 import { stateKey } from './key.ts';
 
 /** `.cache` at the root of the repo. */
-export const CACHE_FOLDER = join(
-  dirname(fileURLToPath(import.meta.url)),
-  '..',
-  '..',
-  '..',
-  '.cache',
-);
+const CACHE_FOLDER = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '.cache');
 
 /** Built states end this many seconds before the clock, so that a first block at the present is always later. */
 const LAG = 30;
