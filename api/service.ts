@@ -11,7 +11,7 @@ import type { OrderIndex } from './orders/order-index.ts';
 import type { AccountAddresses } from './session/accounts.ts';
 import type { ApiTables } from './tables.ts';
 
-export type PublicUrls = {
+type PublicUrls = {
   /** This service's own base address. */
   base: string;
   /** Full URL of the relayer's execute route. */

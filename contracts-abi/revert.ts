@@ -14,7 +14,7 @@ import {
 import * as generated from './generated/index.ts';
 
 /** Longer revert data is never decoded. */
-export const MAX_REVERT_BYTES = 4_096;
+const MAX_REVERT_BYTES = 4_096;
 const MAX_TEXT = 300;
 const ERROR_STRING = '0x08c379a0';
 const PANIC = '0x4e487b71';
@@ -54,7 +54,7 @@ function canonicalType(input: { type: string; components?: readonly unknown[] })
 export function decodeRevert(data: Hex): DecodedRevert | null {
   if (size(data) < 4 || size(data) > MAX_REVERT_BYTES) return null;
   const selector = data.slice(0, 10).toLowerCase() as Hex;
-  const body = `0x${data.slice(10)}` as Hex;
+  const body: Hex = `0x${data.slice(10)}`;
   try {
     if (selector === ERROR_STRING) {
       return { name: 'Error', args: decodeAbiParameters([{ type: 'string' }], body) };
@@ -65,7 +65,7 @@ export function decodeRevert(data: Hex): DecodedRevert | null {
     const item = knownErrors().get(selector);
     if (item === undefined) return null;
     const { errorName, args } = decodeErrorResult({ abi: [item], data });
-    return { name: errorName, args: (args ?? []) as readonly unknown[] };
+    return { name: errorName, args: args ?? [] };
   } catch {
     return null; // expected: anybody can revert with a known selector and garbage behind it
   }
@@ -100,7 +100,7 @@ export function describeRevert(data: Hex | null): string {
   }
   const { name, args } = decoded;
   if (name === 'Error') return safeText(String(args[0]));
-  if (name === 'Panic') return `Panic(0x${BigInt(args[0] as bigint).toString(16)})`;
+  if (name === 'Panic') return `Panic(0x${(args[0] as bigint).toString(16)})`;
   if (name === 'ModuleCallFailed') return describeRevert(args[0] as Hex);
   return `${name}(${args.map(argumentText).join(', ')})`.slice(0, MAX_TEXT);
 }
@@ -113,10 +113,7 @@ export function revertDataOf(error: unknown): Hex | null {
   let current: unknown = error;
   for (let depth = 0; depth < 10 && typeof current === 'object' && current !== null; depth += 1) {
     const { data, cause } = current as { data?: unknown; cause?: unknown };
-    const inner =
-      typeof data === 'object' && data !== null && 'data' in data
-        ? (data as { data: unknown }).data
-        : data;
+    const inner = typeof data === 'object' && data !== null && 'data' in data ? data.data : data;
     if (typeof inner === 'string' && /^0x[0-9a-fA-F]*$/.test(inner)) return inner as Hex;
     current = cause;
   }

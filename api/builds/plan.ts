@@ -5,7 +5,7 @@ import { dryRun, NEEDS_APPROVAL, NOT_ASKED, type Simulation } from '../chain/dry
 import { type Pending, type ReadBatch, required } from '../chain/read-batch.ts';
 import type { Service } from '../service.ts';
 
-export type Tx = { to: Address; data: Hex; value: string };
+type Tx = { to: Address; data: Hex; value: string };
 export type Approval = { to: Address; data: Hex };
 export type Plan = {
   approval: Approval | null;

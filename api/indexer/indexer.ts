@@ -207,7 +207,7 @@ export class Indexer<DB extends CheckpointTables> {
     try {
       const logs = await client.request({ method: 'eth_getLogs', params: [filter] });
       return logs
-        .filter((log) => log.removed !== true)
+        .filter((log) => !log.removed)
         .map((log) => ({
           address: log.address,
           topics: log.topics,

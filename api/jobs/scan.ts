@@ -13,7 +13,7 @@ import type { SwapCall } from '../quotes/swap-call.ts';
 import type { Service } from '../service.ts';
 import { isExpired, triggerHolds } from './trigger.ts';
 
-export type JobType = 'sell' | 'limit';
+type JobType = 'sell' | 'limit';
 
 /** A job without its transaction's executor, which each request names. */
 export type Job = {
@@ -30,7 +30,7 @@ export type Job = {
   armData: Hex;
 };
 
-export type Skipped = { type: JobType; id: Hex; reason: string };
+type Skipped = { type: JobType; id: Hex; reason: string };
 
 export type Scan = {
   /** The block's time, unix seconds. */
@@ -49,7 +49,7 @@ type FillQuote = { gross: bigint; swaps: readonly SwapCall[] };
 
 type Candidate = { order: Order; basket: Basket };
 
-export function typeOf(order: Order): JobType {
+function typeOf(order: Order): JobType {
   return order.kind === 'exit' ? 'sell' : 'limit';
 }
 

@@ -15,7 +15,7 @@ const MEASURED_GROSS = 1_000n * USD;
 const RESOLUTION = 100n;
 
 /** Basis points lost between what was spent on swaps and the shares' value at spot; may be slightly negative. */
-export function costBps(gross: bigint, shares: bigint, spotNav: bigint): number {
+function costBps(gross: bigint, shares: bigint, spotNav: bigint): number {
   const value = mulDivDown(shares, spotNav, NAV_PER_USDG);
   return Number(((gross - value) * BPS * RESOLUTION) / gross) / Number(RESOLUTION);
 }

@@ -8,7 +8,7 @@ import type { MarkRow, Marks } from './marks.ts';
 const price = (scaled: bigint | null) => (scaled === null ? null : toNumber(scaled, 18));
 
 /** Shares of the opening NAV; where the deployment does not say, shares of the NAV now. */
-export function targetWeights(row: MarkRow): Map<string, number> {
+function targetWeights(row: MarkRow): Map<string, number> {
   const parts = row.basket.constituents;
   if (parts.every(({ targetWeight }) => targetWeight !== null)) {
     return new Map(parts.map((part) => [part.symbol, part.targetWeight ?? 0]));
@@ -23,7 +23,7 @@ export function targetWeights(row: MarkRow): Map<string, number> {
   );
 }
 
-export function summaryOf(row: MarkRow): Record<SummaryField, unknown> {
+function summaryOf(row: MarkRow): Record<SummaryField, unknown> {
   const { basket } = row;
   return {
     ticker: basket.ticker,

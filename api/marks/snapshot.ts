@@ -12,10 +12,10 @@ import { optional, ReadBatch, required } from '../chain/read-batch.ts';
 
 /** INavOracle.Invalid, in its order. */
 const INVALID = ['None', 'NoPool', 'Cardinality', 'TooYoung', 'Thin', 'Jumpy'] as const;
-export type InvalidReason = Exclude<(typeof INVALID)[number], 'None'>;
+type InvalidReason = Exclude<(typeof INVALID)[number], 'None'>;
 
 /** NAVs are dollars x 1e18. */
-export type Reference = { ok: true; nav: bigint } | { ok: false; reason: InvalidReason };
+type Reference = { ok: true; nav: bigint } | { ok: false; reason: InvalidReason };
 
 export type BasketMark = {
   /** Spot NAV; null when a constituent has no pool to price it. */

@@ -23,7 +23,7 @@ export type Order = {
 };
 
 /** IOrderEscrow.State, in its order. */
-export const ORDER_STATES = ['none', 'open', 'filled', 'cancelled', 'expired'] as const;
+const ORDER_STATES = ['none', 'open', 'filled', 'cancelled', 'expired'] as const;
 export type OrderState = (typeof ORDER_STATES)[number];
 
 /** Bounds an answer and its aggregated read. */

@@ -17,7 +17,7 @@ import { exactInput, exactOutput, type SwapCall } from './swap-call.ts';
 
 export type NoRoute = { tag: 'no_route'; symbol: string };
 /** `shares` is what the swaps back at least, in the state quoted; `allIn` = gross + mint fee, USDG base units. */
-export type BuyQuote = {
+type BuyQuote = {
   tag: 'quoted';
   shares: bigint;
   gross: bigint;
@@ -26,7 +26,7 @@ export type BuyQuote = {
   swaps: SwapCall[];
 };
 /** `net` = gross - sell fee, USDG base units. */
-export type SellQuote = {
+type SellQuote = {
   tag: 'quoted';
   gross: bigint;
   fee: bigint;
@@ -50,12 +50,12 @@ const BUDGET_SIZES_BPS = [8_800n, 9_700n, 9_950n, 10_200n];
 const LEG_HEADROOM_BPS = 11_000n;
 
 /** Token base units that minting `shares` pulls: rounded up as BasketVault.previewMint. */
-export function unitsToMint(part: Constituent, shares: bigint, feeIndex: bigint): bigint {
+function unitsToMint(part: Constituent, shares: bigint, feeIndex: bigint): bigint {
   return mulDivUp(part.genesisUnits * shares, feeIndex, RAY * SHARE);
 }
 
 /** Token base units that redeeming `shares` yields: rounded down as BasketVault.previewRedeem. */
-export function unitsRedeemed(part: Constituent, shares: bigint, feeIndex: bigint): bigint {
+function unitsRedeemed(part: Constituent, shares: bigint, feeIndex: bigint): bigint {
   return mulDivDown(part.genesisUnits * shares, feeIndex, RAY * SHARE);
 }
 

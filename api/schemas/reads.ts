@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { addressSchema } from '../../runtime/schema.ts';
 
-export const MARKET_FIELDS = ['ticker', 'nav', 'change24h', 'buyCostBps', 'group', 'risk'] as const;
+const MARKET_FIELDS = ['ticker', 'nav', 'change24h', 'buyCostBps', 'group', 'risk'] as const;
 export type MarketField = (typeof MARKET_FIELDS)[number];
 
-export const SUMMARY_FIELDS = [
+const SUMMARY_FIELDS = [
   'ticker',
   'name',
   'thesis',

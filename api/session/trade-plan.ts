@@ -48,7 +48,7 @@ const SWAPS = (() => {
   return swaps;
 })();
 
-export function encodeSwaps(swaps: readonly SwapCall[]): Hex {
+function encodeSwaps(swaps: readonly SwapCall[]): Hex {
   return encodeAbiParameters([SWAPS] as [typeof SWAPS], [swaps] as never);
 }
 

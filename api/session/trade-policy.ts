@@ -24,7 +24,7 @@ const DEFAULT_SLIPPAGE_BPS = 50;
 
 /** USDG value of shares, rounded as TradeBounds.value. */
 export const valueDown = (shares: bigint, nav: bigint) => mulDivDown(shares, nav, NAV_PER_USDG);
-export const valueUp = (shares: bigint, nav: bigint) => mulDivUp(shares, nav, NAV_PER_USDG);
+const valueUp = (shares: bigint, nav: bigint) => mulDivUp(shares, nav, NAV_PER_USDG);
 
 /** Most that a buy may spend all-in (TradeBounds.mostSpent). */
 export function mostSpent(shares: bigint, nav: bigint, slippageBps: number): bigint {

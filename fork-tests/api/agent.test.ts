@@ -11,7 +11,14 @@ import { type ActionJson, actionDigest, actionFromJson } from '../../contracts-a
 import { receiptOf } from '../chain/client.ts';
 import { useFork } from '../harness/fork.ts';
 import { balanceOf, sendCall } from './send-plan.ts';
-import { type Answer, APPROVAL_URL, expectError, RELAYER_URL, useApi } from './use-api.ts';
+import {
+  type Answer,
+  APPROVAL_URL,
+  expectError,
+  expectOk,
+  RELAYER_URL,
+  useApi,
+} from './use-api.ts';
 
 const fork = useFork();
 const api = useApi(fork, { per: 'file' });
@@ -57,14 +64,12 @@ async function openAccount(terms: Partial<Terms> = {}, funds = 1_000n * USD): Pr
     functionName: 'accountOf',
     args: [owner()],
   });
-  if (funds > 0n) {
-    const transfer = encodeFunctionData({
-      abi: erc20Abi,
-      functionName: 'transfer',
-      args: [account, funds],
-    });
-    expect((await sendCall(fork, 'alice', usdg, transfer)).status).toBe('success');
-  }
+  const transfer = encodeFunctionData({
+    abi: erc20Abi,
+    functionName: 'transfer',
+    args: [account, funds],
+  });
+  expect((await sendCall(fork, 'alice', usdg, transfer)).status).toBe('success');
   return account;
 }
 
@@ -93,7 +98,7 @@ type TradePlan = {
 };
 
 function planOf(answer: Answer): TradePlan {
-  expect(answer.status, answer.text).toBe(200);
+  expectOk(answer);
   return answer.body as unknown as TradePlan;
 }
 

@@ -69,7 +69,7 @@ describe('exits', () => {
       tpNav: nav * 1.2,
       expiryDays: 7,
     });
-    const plan = planOf<{ kind: string; deadline: number }>(answer);
+    const plan = planOf(answer);
     expect(plan.kind).toBe('bracket');
     expect(plan.tx.to).toBe(fork.deployment.exitEscrow);
     expect(plan.approval?.to).toBe(fork.vault(CHIP));
@@ -95,9 +95,7 @@ describe('exits', () => {
   test('warns that a stop above the average fires at once', async () => {
     const shares = await holdChip();
     const nav = await navNow();
-    const plan = planOf<{ kind: string }>(
-      await exit({ shares: shares.toString(), stopNav: nav * 1.01 }),
-    );
+    const plan = planOf(await exit({ shares: shares.toString(), stopNav: nav * 1.01 }));
     expect(plan.kind).toBe('stop_loss');
     expect(plan.warnings).toEqual([expect.stringMatching(/stop would fire at once/)]);
     const rising = planOf(await exit({ shares: shares.toString(), tpNav: nav * 0.9 }));
@@ -134,9 +132,7 @@ describe('exits', () => {
 describe('limit buys', () => {
   test('USDG is escrowed and comes back on a cancel', async () => {
     const before = await balanceOf(fork, fork.deployment.usdg, alice());
-    const plan = planOf<{ note: string }>(
-      await limit({ triggerNav: (await navNow()) * 0.9, amountUsdg: 50.5 }),
-    );
+    const plan = planOf(await limit({ triggerNav: (await navNow()) * 0.9, amountUsdg: 50.5 }));
     expect(plan.note).toMatch(/all-in/);
     expect(plan.tx.to).toBe(fork.deployment.limitEscrow);
     await sendPlan(fork, 'alice', plan);

@@ -4,18 +4,33 @@ import { expect } from 'vitest';
 import { receiptOf } from '../chain/client.ts';
 import type { Role } from '../chain/seed/accounts.ts';
 import type { Fork } from '../harness/fork.ts';
-import type { Answer } from './use-api.ts';
+import { type Answer, expectOk } from './use-api.ts';
 
 type PlanBody = {
   approval: { to: Hex; data: Hex } | null;
   tx: { to: Hex; data: Hex; value: string };
   simulation: { ok: boolean | null; gas?: string; reason?: string; skipped?: string };
   warnings: string[];
+} & RouteFields;
+
+/** What the routes add, each its own (wire.md, Plans). */
+type RouteFields = {
+  amountInUsdg: string;
+  minShares: string;
+  estShares: number;
+  legs: number;
+  sharesWei: string;
+  expectedUsdg: string;
+  minOutUsdg: string;
+  kind: string;
+  note: string;
+  deadline: number;
 };
 
-export function planOf<T = unknown>(answer: Answer): PlanBody & T {
-  expect(answer.status, answer.text).toBe(200);
-  return answer.body as unknown as PlanBody & T;
+/** The body of a 200. */
+export function planOf(answer: Answer): PlanBody {
+  expectOk(answer);
+  return answer.body as unknown as PlanBody;
 }
 
 export async function sendCall(

@@ -9,9 +9,6 @@ import { expectError, useApi } from './use-api.ts';
 const fork = useFork();
 const api = useApi(fork, { per: 'file' });
 
-type Buy = { amountInUsdg: string; minShares: string; estShares: number; legs: number };
-type Sell = { sharesWei: string; expectedUsdg: string; minOutUsdg: string; legs: number };
-
 const alice = () => fork.accounts.alice.account.address;
 const usdg = () => balanceOf(fork, fork.deployment.usdg, alice());
 const buy = (body: object = {}) =>
@@ -21,7 +18,7 @@ const sell = (body: object = {}) =>
 
 describe('POST /v1/tx/buy', () => {
   test('asks for an exact approval first and says why nothing was simulated', async () => {
-    const plan = planOf<Buy>(await buy());
+    const plan = planOf(await buy());
     expect(plan.approval?.to).toBe(fork.deployment.usdg);
     expect(plan.tx).toMatchObject({ to: fork.deployment.zapper, value: '0' });
     expect(plan.simulation).toEqual({ ok: null, skipped: expect.stringContaining('approval') });
@@ -35,9 +32,9 @@ describe('POST /v1/tx/buy', () => {
     ['TEN', 20_000],
     ['FRESH', 100],
   ] as const)('of %s for $%d mints what it promised', async ([ticker, amountUsdg]) => {
-    const first = planOf<Buy>(await buy({ ticker, amountUsdg }));
+    const first = planOf(await buy({ ticker, amountUsdg }));
     await sendApproval(fork, 'alice', first);
-    const plan = planOf<Buy>(await buy({ ticker, amountUsdg }));
+    const plan = planOf(await buy({ ticker, amountUsdg }));
     expect(plan.approval).toBeNull();
     expect(plan.simulation).toMatchObject({ ok: true, gas: expect.stringMatching(/^\d+$/) });
     const before = await usdg();
@@ -54,13 +51,13 @@ describe('POST /v1/tx/buy', () => {
   });
 
   test('keeps the slippage asked between estimate and least shares', async () => {
-    const wide = planOf<Buy>(await buy({ slippageBps: 1_000 }));
-    const none = planOf<Buy>(await buy({ slippageBps: 0 }));
+    const wide = planOf(await buy({ slippageBps: 1_000 }));
+    const none = planOf(await buy({ slippageBps: 0 }));
     expect(Number(wide.minShares) / Number(none.minShares)).toBeCloseTo(0.9, 3);
   });
 
   test('names the shortfall in a warning on a 200', async () => {
-    const plan = planOf<Buy>(await buy({ amountUsdg: 100_000.25 }));
+    const plan = planOf(await buy({ amountUsdg: 100_000.25 }));
     expect(plan.warnings).toEqual([
       'the address holds 100000 USDG and this needs 100000.25: 0.25 USDG short',
     ]);
@@ -68,7 +65,7 @@ describe('POST /v1/tx/buy', () => {
 
   test('simulates as the sender and decodes why it would revert', async () => {
     const dave = fork.accounts.dave.account.address;
-    const first = planOf<Buy>(await buy({ address: dave, amountUsdg: 90_000 }));
+    const first = planOf(await buy({ address: dave, amountUsdg: 90_000 }));
     await sendApproval(fork, 'dave', first);
     const all = await balanceOf(fork, fork.deployment.usdg, dave);
     await fork.userClient('dave').writeContract({
@@ -77,7 +74,7 @@ describe('POST /v1/tx/buy', () => {
       functionName: 'transfer',
       args: [alice(), all - 50_000_000_000n],
     });
-    const plan = planOf<Buy>(await buy({ address: dave, amountUsdg: 90_000 }));
+    const plan = planOf(await buy({ address: dave, amountUsdg: 90_000 }));
     expect(plan.approval).toBeNull();
     expect(plan.simulation.ok).toBe(false);
     expect(plan.simulation.reason).toMatch(/ERC20InsufficientBalance|balance/i);
@@ -85,7 +82,7 @@ describe('POST /v1/tx/buy', () => {
   });
 
   test('skips the dry run when asked to', async () => {
-    const plan = planOf<Buy>(await buy({ simulate: false }));
+    const plan = planOf(await buy({ simulate: false }));
     expect(plan.simulation).toEqual({ ok: null, skipped: 'simulate is false' });
   });
 
@@ -94,9 +91,9 @@ describe('POST /v1/tx/buy', () => {
   });
 
   test('floors dollars to six decimals and reads them as the text that was written', async () => {
-    expect(planOf<Buy>(await buy({ amountUsdg: 4.35 })).amountInUsdg).toBe('4350000');
-    expect(planOf<Buy>(await buy({ amountUsdg: 0.1 + 0.2 })).amountInUsdg).toBe('300000');
-    expect(planOf<Buy>(await buy({ amountUsdg: 7.0000019 })).amountInUsdg).toBe('7000001');
+    expect(planOf(await buy({ amountUsdg: 4.35 })).amountInUsdg).toBe('4350000');
+    expect(planOf(await buy({ amountUsdg: 0.1 + 0.2 })).amountInUsdg).toBe('300000');
+    expect(planOf(await buy({ amountUsdg: 7.0000019 })).amountInUsdg).toBe('7000001');
     expectError(await buy({ amountUsdg: '1000' }), 400, 'BAD_REQUEST');
     expectError(await buy({ amountUsdg: 0 }), 400, 'BAD_REQUEST');
     expectError(await buy({ amountUsdg: 1e-7 }), 400, 'BAD_REQUEST');
@@ -123,8 +120,8 @@ describe('POST /v1/tx/sell', () => {
   test('of "max" sells exactly everything for what it expected', async () => {
     await sendPlan(fork, 'alice', planOf(await buy()));
     const shares = await held();
-    await sendApproval(fork, 'alice', planOf<Sell>(await sell()));
-    const plan = planOf<Sell>(await sell());
+    await sendApproval(fork, 'alice', planOf(await sell()));
+    const plan = planOf(await sell());
     expect(plan.sharesWei).toBe(shares.toString());
     expect(plan.simulation).toMatchObject({ ok: true });
     const before = await usdg();
@@ -150,7 +147,7 @@ describe('POST /v1/tx/sell', () => {
 
   test('of a fraction floors to whole base units', async () => {
     await sendPlan(fork, 'alice', planOf(await buy()));
-    const plan = planOf<Sell>(await sell({ fraction: 1 / 3 }));
+    const plan = planOf(await sell({ fraction: 1 / 3 }));
     const third = 333_333_333_333_333_300n;
     expect(plan.sharesWei).toBe((((await held()) * third) / 10n ** 18n).toString());
     expectError(await sell({ fraction: 0.5, shares: '1000000' }), 400, 'BAD_REQUEST', /max/);

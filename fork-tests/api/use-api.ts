@@ -146,6 +146,11 @@ export function useApi(
   });
 }
 
+/** A 200; otherwise shows what was answered. */
+export function expectOk({ status, text }: Answer): void {
+  expect({ status, text }).toEqual({ status: 200, text });
+}
+
 /** The one error shape (wire.md, Errors). */
 export function expectError(answer: Answer, status: number, code: string, message?: RegExp): void {
   expect({ status: answer.status, code: answer.body.code, text: answer.text }).toMatchObject({
