@@ -261,35 +261,3 @@ describe('an end of the process', () => {
     expect(await executions(fork, agent.account)).toHaveLength(1);
   });
 });
-
-describe('the operator sends by hand from the same key', () => {
-  it('over an action in flight: the action still runs once', async () => {
-    const target = await start({ RELAY_WAIT_MS: '200' });
-    const { action, body } = await paidBody();
-    await fork.client.setAutomine(false);
-    const pending = await target.post(body);
-    expect(pending.status).toBe(202);
-    await inPool(fork, pending.body.hash);
-    const { address } = fork.accounts.relayer.account;
-    const nonce = await fork.client.getTransactionCount({ address });
-    await fork.userClient('relayer').sendTransaction({
-      to: address,
-      value: 1n,
-      nonce,
-      gas: 21_000n,
-      chain: null,
-      maxFeePerGas: 20_000_000_000n,
-      maxPriorityFeePerGas: 10_000_000_000n,
-    });
-    // Deep enough for the sender to believe that the nonce went to somebody else.
-    await fork.client.mine({ blocks: 30 });
-    await fork.client.setAutomine(true);
-    const mined = await until('mined', async () => {
-      const reply = await target.post(body);
-      return reply.status === 200 ? reply : null;
-    });
-    expect(mined.body.ok).toBe(true);
-    const runs = await executions(fork, agent.account);
-    expect(runs.map(({ args }) => args.digest)).toEqual([digestOf(action)]);
-  });
-});

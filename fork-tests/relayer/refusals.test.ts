@@ -3,7 +3,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { USD } from '../../contracts-abi/constants.ts';
 import { protocolPauseAbi, sessionModuleAbi } from '../../contracts-abi/generated/index.ts';
-import { ACTION_KIND, type Action } from '../../contracts-abi/typed-data.ts';
+import { ACTION_KIND, type Action, actionDigest } from '../../contracts-abi/typed-data.ts';
 import { useFork } from '../harness/fork.ts';
 import { type Agent, asAccount, buyAction, mine, openAgent, signedBody } from './agent.ts';
 import { type DataFolder, dataFolder, startTestRelayer, type TestRelayer } from './relayer.ts';
@@ -218,6 +218,30 @@ describe('signatures', () => {
     }
     const { body } = await relayer.post({ ...good, action: { ...good.action, fee: '1' } });
     expect(body).toMatchObject({ code: 'BAD_SIGNATURE' });
+  });
+});
+
+describe('a flood of strangers', () => {
+  it('who sign well for keys that nobody granted leaves no rows, and the agent is served meanwhile', async () => {
+    const action = await buyAction(fork, agent, 50n * USD);
+    const strangers = await Promise.all(
+      Array.from({ length: 60 }, async () => {
+        const stranger = { ...agent, key: privateKeyToAccount(generatePrivateKey()) };
+        return await signedBody(fork, stranger, { ...action, key: stranger.key.address });
+      }),
+    );
+    const flood = Promise.all(strangers.map((body) => relayer.post(body)));
+    const served = await relayer.post(await signedBody(fork, agent, action));
+    expect(served.status).toBe(402);
+    expect(new Set((await flood).map(({ body }) => body.code))).toEqual(
+      new Set(['SESSION_INACTIVE']),
+    );
+    // The slot that all of them named is the agent's alone.
+    const status = await relayer.get(`/relay/v1/account/${agent.account}/nonce/${action.nonce}`);
+    expect(status.body).toMatchObject({
+      used: false,
+      action: { digest: actionDigest(action, fork.deployment.sessionModule), status: 'unsent' },
+    });
   });
 });
 
