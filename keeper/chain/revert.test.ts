@@ -67,7 +67,7 @@ describe('a revert of somebody else', () => {
     const data: Hex = `0xdeadbeef${'ab'.repeat(100_000)}`;
     expect(readRevert(data, ID)).toEqual({
       tag: 'other',
-      text: 'unknown error 0xdeadbeef (100004 bytes)',
+      text: 'reverted with 100004 bytes',
     });
   });
 
