@@ -63,18 +63,27 @@ async function killWithWork(
   const entry = join(here, `${name}-entry.ts`);
   const env: Record<string, string> = { ...settingsFor(kill.at) };
   if (kill.at !== 'any') Object.assign(env, { CRASH_AT: kill.at, CRASH_NTH: String(kill.nth) });
-  const { child } = await stack.start(name, { entry, env });
+  const started = await stack.start(name, { entry, env }).catch(async (error: unknown) => {
+    // The round before left something to repair, and the point came while the process was starting.
+    const code = await stack.running.get(name)?.child.exited;
+    if (code !== null) throw error;
+    return null;
+  });
   // Answers break off with the process: that is the point.
   const given = give().catch(() => undefined);
-  if (kill.at === 'any') setTimeout(child.kill, kill.afterMs);
-  let dead = false;
-  void child.exited.then(() => {
-    dead = true;
-  });
-  await until(`${name} killed at ${kill.at}`, async () => (dead ? true : null), 45_000);
+  if (started !== null) {
+    const { child } = started;
+    if (kill.at === 'any') setTimeout(child.kill, kill.afterMs);
+    let dead = false;
+    void child.exited.then(() => {
+      dead = true;
+    });
+    await until(`${name} killed at ${kill.at}`, async () => (dead ? true : null), 45_000);
+  }
   await given;
   points.add(`${name} ${kill.at}`);
-  states.add(`${name} left ${phasesLeft(stack.database(name), OWNERS.length)}`);
+  const when = started === null ? ' while starting' : '';
+  states.add(`${name}${when} left ${phasesLeft(stack.database(name), OWNERS.length)}`);
   if (stalled) {
     await fork.client.setAutomine(true);
     await fork.client.mine({ blocks: 1 });
