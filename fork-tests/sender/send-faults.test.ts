@@ -147,6 +147,20 @@ describe('never two transactions for one intent', () => {
     },
   );
 
+  it('an error and then rate limits do not make it forget bytes that were mined', async () => {
+    bench = await openBench({ settings: { dispatchMs: 1_000 } });
+    const { sender, proxy, anvil } = bench;
+    proxy.on(SEND, { times: 6 }, { fault: 'http', status: 429 });
+    proxy.on(SEND, { nth: 1 }, { fault: 'error', code: -32_000, message: 'no', forwarded: true });
+    await sender.submit(intentFor('a'));
+    await sender.submit(intentFor('b'));
+    expect(await settled(sender, 'a')).toMatchObject({ tag: 'mined' });
+    expect(await executionsOf(anvil.url, 'a')).toBe(1);
+    const other = await settled(sender, 'b');
+    expect(['mined', 'refused']).toContain(other.tag);
+    expect(await executionsOf(anvil.url, 'b')).toBe(other.tag === 'mined' ? 1 : 0);
+  });
+
   it('sends the same bytes again when the connection drops after forwarding (case 3)', async () => {
     bench = await openBench({
       anvil: { args: ['--no-mining'] },

@@ -6,9 +6,9 @@ import type { Hex } from 'viem';
 import { keccak256 } from 'viem/utils';
 import { classifySend, type SendVerdict } from './classify.ts';
 import type { SenderContext } from './context.ts';
-import { type Attempt, type Entry, newestAttempt } from './entry.ts';
+import { type Attempt, type Entry, liveAttempts, newestAttempt } from './entry.ts';
 import type { Fees } from './fees.ts';
-import type { RpcCall } from './rpc.ts';
+import type { RpcAnswer, RpcCall } from './rpc.ts';
 import type { Wallet } from './wallets.ts';
 
 /** What is remembered about an intent in flight between ticks; lost at a restart without harm. */
@@ -25,6 +25,10 @@ export type SendNote = {
   headOfLineSince: number;
   /** Its time ran out before it was known to be out: only a cancel may go out now. */
   abandoned: boolean;
+  /** A send is on its way; the loop neither repeats nor replaces it meanwhile. */
+  sending: boolean;
+  /** A node has answered these bytes, if only with an error: they can no longer be said never to have arrived. */
+  answered: boolean;
 };
 
 export type SendOutcome = 'out' | 'released' | 'held';
@@ -62,6 +66,8 @@ export class Broadcaster {
       underpriced: false,
       headOfLineSince: 0,
       abandoned: false,
+      sending: false,
+      answered: false,
     };
     this.#notes.set(key, fresh);
     return fresh;
@@ -136,7 +142,14 @@ export class Broadcaster {
   async send(entry: Entry, wallet: Wallet): Promise<SendOutcome> {
     const attempt = newestAttempt(entry);
     if (attempt === null) return 'held';
-    const answers = await this.#context.rpc.untilResult(sendCall(attempt));
+    const note = this.note(entry.key);
+    note.sending = true;
+    let answers: readonly RpcAnswer[];
+    try {
+      answers = await this.#context.rpc.untilResult(sendCall(attempt));
+    } finally {
+      note.sending = false;
+    }
     const first = entry.attempts.length === 1;
     this.#context.onDurablePoint(
       attempt.role === 'cancel' ? 'cancel_sent' : first ? 'sent' : 'replacement_sent',
@@ -148,7 +161,10 @@ export class Broadcaster {
   async resend(entries: readonly Entry[]): Promise<void> {
     const now = this.#context.clock();
     const due = entries
-      .filter(({ key }) => this.note(key).resendAt <= now && !this.note(key).abandoned)
+      .filter(({ key }) => {
+        const { resendAt, abandoned, sending } = this.note(key);
+        return resendAt <= now && !abandoned && !sending;
+      })
       .flatMap((entry) => {
         const attempt = newestAttempt(entry);
         return attempt === null ? [] : [{ entry, attempt }];
@@ -173,6 +189,7 @@ export class Broadcaster {
     const { settings, logger, clock } = this.#context;
     const note = this.note(entry.key);
     const line = { intent: entry.key, hash: attempt.hash, nonce: attempt.nonce };
+    if (verdict.tag !== 'not_delivered') note.answered = true;
     if (verdict.tag === 'accepted') {
       note.failures = 0;
       note.rejections = 0;
@@ -230,7 +247,8 @@ export class Broadcaster {
    */
   async #release(entry: Entry, attempt: Attempt, wallet: Wallet): Promise<boolean> {
     return await wallet.inTurn(async () => {
-      if (!wallet.book.isTail(attempt.nonce)) return false;
+      const certain = !this.note(entry.key).answered && liveAttempts(entry).length === 1;
+      if (!certain || !wallet.book.isTail(attempt.nonce)) return false;
       const released = await this.#context.journal.apply(
         entry.key,
         { type: 'released' },

@@ -4,12 +4,11 @@
  */
 import type { Address } from 'viem';
 import { type Broadcaster, SigningError } from './broadcast.ts';
-import { classifyEstimate } from './classify.ts';
 import type { SenderContext } from './context.ts';
-import type { Entry } from './entry.ts';
-import { newestAttempt } from './entry.ts';
-import { type Fees, firstFees, withHeadroom } from './fees.ts';
+import { type Entry, newestAttempt } from './entry.ts';
+import type { Fees } from './fees.ts';
 import { JournalConflict } from './journal.ts';
+import { NO_ANSWER, type Preparation, prepare } from './prepare.ts';
 import { syncWallets } from './sync.ts';
 import type { Refusal } from './types.ts';
 import type { Wallet } from './wallets.ts';
@@ -18,19 +17,12 @@ type Step =
   | { tag: 'done' }
   /** No capacity: the next settled intent makes some. */
   | { tag: 'busy' }
-  | { tag: 'retry'; reason: Refusal; message: string }
-  | { tag: 'refuse'; reason: Refusal; message: string; revertData?: `0x${string}` | null };
+  | Extract<Preparation, { tag: 'retry' | 'refuse' }>;
 
-type Prepared = { wallet: Wallet; gas: bigint; fees: Fees };
+type Ready = Extract<Preparation, { tag: 'ready' }>;
 
-const NO_ANSWER: Step = {
-  tag: 'retry',
-  reason: 'rpc_unavailable',
-  message: 'the RPC did not answer',
-};
+const NONE: ReadonlySet<Address> = new Set();
 const CONCURRENT = 16;
-/** An idle wallet's count older than this is read again before a claim. */
-const FRESH_MS = 1_000;
 const BUSY_PAUSE_MS = 500;
 const RELEASED_PAUSE_MS = 500;
 const LONGEST_RETRY_MS = 2_000;
@@ -54,11 +46,13 @@ export class Dispatcher {
   pump(): void {
     if (this.#stopped) return;
     const now = this.#context.clock();
+    let full = false;
     for (const entry of this.#context.journal.active()) {
       if (this.#running.size >= CONCURRENT) return;
       if (entry.phase !== 'queued' || this.#running.has(entry.key)) continue;
       if ((this.#retries.get(entry.key)?.at ?? 0) > now) continue;
-      if (entry.nonce === null && this.#context.wallets.pick(new Set()).tag === 'busy') continue;
+      full = full || this.#context.wallets.pick(NONE).tag === 'busy';
+      if (full && entry.nonce === null) continue;
       const run = this.#run(entry.key).finally(() => {
         this.#running.delete(entry.key);
         this.#context.nudge();
@@ -144,87 +138,18 @@ export class Dispatcher {
       const { wallet } = pick;
       wallet.reserved += 1;
       try {
-        const prepared = await this.#prepare(entry, wallet);
-        if (prepared === 'unfunded' || prepared === 'tied_up') {
-          tiedUp = tiedUp || prepared === 'tied_up';
-          tried.add(wallet.address);
-          continue;
-        }
-        return 'tag' in prepared ? prepared : await this.#claimAndSend(entry, prepared);
+        const prepared = await prepare(this.#context, entry, wallet);
+        if (prepared.tag === 'ready') return await this.#claimAndSend(entry, prepared);
+        if (prepared.tag === 'retry' || prepared.tag === 'refuse') return prepared;
+        tiedUp = tiedUp || prepared.tag === 'tied_up';
+        tried.add(wallet.address);
       } finally {
         wallet.reserved -= 1;
       }
     }
   }
 
-  /** Reads what is stale, checks time, estimates (the simulation) and sets fees. Nothing of it is on the chain. */
-  async #prepare(entry: Entry, wallet: Wallet): Promise<Prepared | Step | 'unfunded' | 'tied_up'> {
-    const { head, settings, rpc, clock } = this.#context;
-    const { intent } = entry;
-    const idle = wallet.book.inFlight === 0 && clock() - wallet.syncedAt > FRESH_MS;
-    if (idle || wallet.balance === null || head.age(clock()) > FRESH_MS) {
-      const synced = await syncWallets(
-        this.#context,
-        idle || wallet.balance === null ? [wallet] : [],
-      );
-      if (synced === null || synced === 'behind') {
-        return NO_ANSWER;
-      }
-    }
-    const block = head.block;
-    if (block === null || wallet.balance === null) {
-      return NO_ANSWER;
-    }
-    if (intent.notAfter !== undefined && block.timestamp > intent.notAfter) {
-      return { tag: 'refuse', reason: 'expired', message: 'its time ran out before it was sent' };
-    }
-    const fees = firstFees(block.baseFee, settings.tip, {
-      cap: settings.maxFee,
-      intentCap: intent.maxFeePerGas ?? null,
-      bumpPercent: settings.bumpPercent,
-    });
-    if (fees.tag === 'over_cap') {
-      const message = `the chain asks ${fees.needed} wei per gas, above the limit`;
-      return { tag: 'refuse', reason: 'fee_cap', message };
-    }
-    let gas = intent.gas;
-    if (gas === undefined) {
-      const call = {
-        from: wallet.address,
-        to: intent.to,
-        data: intent.data,
-        value: hex(intent.value),
-      };
-      const [answer] = await rpc.batch([{ method: 'eth_estimateGas', params: [call] }]);
-      if (answer === undefined) {
-        return NO_ANSWER;
-      }
-      const verdict = classifyEstimate(answer);
-      switch (verdict.tag) {
-        case 'gas':
-          gas = withHeadroom(verdict.gas, settings.gasHeadroomPercent);
-          break;
-        case 'reverted': {
-          const { message, revertData } = verdict;
-          return { tag: 'refuse', reason: 'reverted_in_simulation', message, revertData };
-        }
-        case 'insufficient_funds':
-          wallet.syncedAt = 0;
-          return 'unfunded';
-        case 'rejected':
-          return { tag: 'refuse', reason: 'rejected_by_node', message: verdict.message };
-        case 'retry':
-          return { tag: 'retry', reason: 'rpc_unavailable', message: verdict.message };
-      }
-    }
-    if (!wallet.affords(gas * fees.fees.maxFee + intent.value)) {
-      // Money tied up in flight comes back; money that is not there does not.
-      return wallet.committed > 0n ? 'tied_up' : 'unfunded';
-    }
-    return { wallet, gas, fees: fees.fees };
-  }
-
-  async #claimAndSend(entry: Entry, prepared: Prepared): Promise<Step> {
+  async #claimAndSend(entry: Entry, prepared: Ready): Promise<Step> {
     const { wallet, gas, fees } = prepared;
     const persisted = await wallet.inTurn(async () => {
       // The turn may have been waited for: the wallet must still afford it.
@@ -317,8 +242,8 @@ export class Dispatcher {
     this.#running.set(key, Promise.resolve());
     try {
       const { entry } = await journal.insert(intent);
-      const prepared = await this.#prepare(entry, wallet);
-      if (typeof prepared === 'string' || 'tag' in prepared) {
+      const prepared = await prepare(this.#context, entry, wallet);
+      if (prepared.tag !== 'ready') {
         await this.#refuse(key, 'rpc_unavailable', 'the hole could not be filled now');
         return;
       }
@@ -371,8 +296,4 @@ export class Dispatcher {
     this.#retries.set(key, known);
     return known;
   }
-}
-
-function hex(value: bigint): `0x${string}` {
-  return `0x${value.toString(16)}`;
 }

@@ -30,7 +30,7 @@ const ORPHAN_READS = 3;
 const MISSING_READS = 3;
 const MISSING_MS = 1_500;
 /** When nothing can be proven about a consumed nonce for this long, its intent is given up, never sent anew. */
-const GIVE_UP_MS = 300_000;
+const GIVE_UP_MS = 3_600_000;
 /** A wallet that loses this many nonces for one intent to somebody else is not usable for it. */
 const MOST_DISPLACEMENTS = 5;
 

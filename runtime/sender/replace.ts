@@ -44,6 +44,7 @@ export class Replacer {
     const newest = newestAttempt(entry);
     if (newest === null) return;
     const note = this.#broadcaster.note(entry.key);
+    if (note.sending) return;
     if (note.abandoned && newest.role === 'execute') return await this.#cancel(entry, wallet);
     if (note.underpriced) {
       note.underpriced = false;

@@ -90,7 +90,7 @@ class Endpoint {
       this.#pause(Math.max(reply.retryAfterMs ?? 0, step));
     } else if (reply.tag !== 'body' || reply.status >= 500) {
       // The first fault may be one broken connection; a pause begins with the second.
-      this.#pause(this.#failures === 0 ? 0 : 125 * 2 ** Math.min(this.#failures, 7));
+      this.#pause(this.#failures === 0 ? 0 : 125 * 2 ** Math.min(this.#failures, 4));
     } else {
       this.#failures = 0;
     }

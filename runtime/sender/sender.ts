@@ -17,7 +17,6 @@ import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { LocalAccount } from 'viem/accounts';
-import { getAddress } from 'viem/utils';
 import type { Store } from '../store/store.ts';
 import { boot } from './boot.ts';
 import { Broadcaster } from './broadcast.ts';
@@ -25,6 +24,7 @@ import type { DurablePoint, SenderContext } from './context.ts';
 import { Dispatcher } from './dispatch.ts';
 import { type Entry, isFinal, isIncluded, isInFlight, publicState } from './entry.ts';
 import { Head } from './head.ts';
+import { checkedIntent, sameTerms } from './intent.ts';
 import { Journal, JournalConflict } from './journal.ts';
 import { createSenderMetrics } from './metrics.ts';
 import type { SenderSettings } from './options.ts';
@@ -114,7 +114,7 @@ class OneSender<DB extends SenderTables> implements Sender {
   }
 
   async submit(asked: Intent, options: { timeoutMs?: number } = {}): Promise<IntentState> {
-    const intent = checked(asked);
+    const intent = checkedIntent(asked);
     const { journal, settings, logger } = this.#context;
     const known = await journal.load(intent.key);
     if (known === null) {
@@ -305,19 +305,6 @@ class OneSender<DB extends SenderTables> implements Sender {
   }
 }
 
-/** A caller's mistake is thrown before anything is written; addresses are kept in their checksummed form. */
-function checked(intent: Intent): Intent {
-  const { key, kind, to, data, value, gas } = intent;
-  if (key === '' || key.length > 300 || kind === '') throw new TypeError('an intent needs a key');
-  if (!/^0x[0-9a-fA-F]{40}$/.test(to)) throw new TypeError(`intent ${key}: "to" is no address`);
-  if (!/^0x([0-9a-fA-F]{2})*$/.test(data))
-    throw new TypeError(`intent ${key}: "data" is not bytes`);
-  if (value < 0n || (gas !== undefined && gas <= 0n)) {
-    throw new TypeError(`intent ${key}: an amount is out of range`);
-  }
-  return { ...intent, to: getAddress(to.toLowerCase()) };
-}
-
 /** Bytes are stored but no answer has come yet. */
 function isPending(entry: Entry): boolean {
   return entry.phase === 'claimed' || entry.phase === 'signed';
@@ -334,12 +321,4 @@ function stored(entry: Entry) {
     createdAt: entry.createdAt,
     updatedAt: entry.updatedAt,
   };
-}
-
-function sameTerms(a: Intent, b: Intent): boolean {
-  return (
-    a.to.toLowerCase() === b.to.toLowerCase() &&
-    a.data.toLowerCase() === b.data.toLowerCase() &&
-    a.value === b.value
-  );
 }
