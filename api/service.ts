@@ -5,6 +5,7 @@ import { ApiError, type StatusOverride } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { RecentBalances } from './builds/recent-balances.ts';
 import type { Basket } from './catalog/catalog.ts';
+import type { NewestBlock } from './chain/newest-block.ts';
 import type { Indexer } from './indexer/indexer.ts';
 import type { Marks } from './marks/marks.ts';
 import type { OrderIndex } from './orders/order-index.ts';
@@ -28,6 +29,7 @@ export type Service = {
   marks: Marks;
   orders: OrderIndex;
   indexer: Indexer<ApiTables>;
+  newest: NewestBlock;
   accounts: AccountAddresses;
   balances: RecentBalances;
   urls: PublicUrls;

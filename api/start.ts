@@ -8,6 +8,7 @@ import { createMetrics } from '../runtime/metrics.ts';
 import type { ReadinessCheck, ReadinessResult } from '../runtime/readiness.ts';
 import { openStore } from '../runtime/store/store.ts';
 import { RecentBalances } from './builds/recent-balances.ts';
+import { NewestBlock } from './chain/newest-block.ts';
 import { repeat } from './chain/repeat.ts';
 import type { ApiConfig } from './config.ts';
 import { Indexer } from './indexer/indexer.ts';
@@ -48,11 +49,18 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     catalogIntervalMs: config.CATALOG_INTERVAL_MS,
     staleAfterMs: config.MARKS_STALE_AFTER_MS,
   });
+  const lag = metrics.gauge('index_lag_blocks', 'Blocks that the order index is behind the head.');
+  const head = metrics.gauge('head_block', 'Newest block that a node has shown.');
+  const newest = new NewestBlock(3 * config.INDEX_INTERVAL_MS);
   const indexer = new Indexer<ApiTables>({
     client,
     db: store.db,
     projections: [orderProjection(deployment)],
     logger: logger.child({ module: 'indexer' }),
+    onHead: (block) => {
+      newest.saw(block);
+      head.set(block);
+    },
     startBlock: deployment.startBlock,
     identity: `${deployment.exitEscrow}:${deployment.limitEscrow}:${deployment.startBlock}`,
     maxRange: config.INDEX_MAX_RANGE,
@@ -60,12 +68,12 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     maxLagMs: config.MARKS_STALE_AFTER_MS,
   });
   const storeState = watchedStore();
-  const lag = metrics.gauge('index_lag_blocks', 'Blocks that the order index is behind the head.');
   const service: Service = {
     client,
     deployment,
     marks,
     indexer,
+    newest,
     orders: new OrderIndex(store.db),
     accounts: new AccountAddresses(client, deployment),
     balances: new RecentBalances(),

@@ -5,7 +5,8 @@ import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { formatDecimal, mulDivDown } from '../../contracts-abi/rounding.ts';
 import { ApiError } from '../../runtime/errors.ts';
 import { planBlockTime } from '../chain/block-time.ts';
-import { ReadBatch, required } from '../chain/read-batch.ts';
+import { refuseSurely } from '../chain/newest-block.ts';
+import { type BlockId, ReadBatch, required } from '../chain/read-batch.ts';
 import type { BasketMark } from '../marks/snapshot.ts';
 import { NAV_PER_USDG } from '../quotes/basket-quote.ts';
 import type { ExitRequest } from '../schemas/transactions.ts';
@@ -36,6 +37,10 @@ function firesAtOnce(mark: BasketMark, stopNav: bigint, tpNav: bigint): string |
 
 /** @throws ApiError UNKNOWN_BASKET, NO_REFERENCE, INSUFFICIENT_SHARES, BAD_REQUEST below $5, UPSTREAM. */
 export async function buildExit(service: Service, request: ExitRequest): Promise<ExitPlan> {
+  return await refuseSurely(service, (block) => buildAt(service, request, block));
+}
+
+async function buildAt(service: Service, request: ExitRequest, block: BlockId): Promise<ExitPlan> {
   const { client, deployment, marks, balances } = service;
   const { address, shares } = request;
   const stopNav = request.stopNav ?? 0n;
@@ -47,7 +52,7 @@ export async function buildExit(service: Service, request: ExitRequest): Promise
   const batch = new ReadBatch();
   const now = planBlockTime(batch, deployment);
   const funding = planFunding(batch, service, basket.vault, address, deployment.exitEscrow);
-  await batch.send(client, deployment.multicall3);
+  await batch.send(client, deployment.multicall3, block);
 
   const balance = required(funding.balance, 'the balance of shares');
   balances.saw(basket.vault, address, balance);

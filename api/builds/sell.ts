@@ -6,7 +6,8 @@ import { minusBps, mulDivDown } from '../../contracts-abi/rounding.ts';
 import { ApiError } from '../../runtime/errors.ts';
 import type { Basket } from '../catalog/catalog.ts';
 import { planBlockTime } from '../chain/block-time.ts';
-import { ReadBatch, required } from '../chain/read-batch.ts';
+import { refuseSurely } from '../chain/newest-block.ts';
+import { type BlockId, ReadBatch, required } from '../chain/read-batch.ts';
 import { type PendingSell, planSell } from '../quotes/basket-quote.ts';
 import type { SellRequest } from '../schemas/transactions.ts';
 import { basketOf, type Service } from '../service.ts';
@@ -34,10 +35,14 @@ type Attempt = {
  * @throws ApiError UNKNOWN_BASKET, INSUFFICIENT_SHARES, NO_ROUTE, UPSTREAM.
  */
 export async function buildSell(service: Service, request: SellRequest): Promise<SellPlan> {
+  return await refuseSurely(service, (block) => buildAt(service, request, block));
+}
+
+async function buildAt(service: Service, request: SellRequest, block: BlockId): Promise<SellPlan> {
   const { deployment } = service;
   const { address } = request;
   const basket = basketOf(service, request.ticker, 400);
-  const { shares, balance, funding, quoted, now } = await readSale(service, basket, request);
+  const { shares, balance, funding, quoted, now } = await readSale(service, basket, request, block);
   if (shares === 0n || balance < shares) {
     throw insufficientShares(balance, shares === 0n ? 1n : shares);
   }
@@ -77,13 +82,25 @@ export async function buildSell(service: Service, request: SellRequest): Promise
   };
 }
 
-async function readSale(service: Service, basket: Basket, request: SellRequest): Promise<Attempt> {
+async function readSale(
+  service: Service,
+  basket: Basket,
+  request: SellRequest,
+  block: BlockId,
+): Promise<Attempt> {
   const { balances } = service;
-  if (request.shares !== 'max') return await attempt(service, basket, request, request.shares);
+  if (request.shares !== 'max')
+    return await attempt(service, basket, request, block, request.shares);
   const guess = balances.guess(basket.vault, request.address);
-  const first = await attempt(service, basket, request, partOf(guess ?? 0n, request.fraction));
+  const first = await attempt(
+    service,
+    basket,
+    request,
+    block,
+    partOf(guess ?? 0n, request.fraction),
+  );
   const wanted = partOf(first.balance, request.fraction);
-  return wanted === first.shares ? first : await attempt(service, basket, request, wanted);
+  return wanted === first.shares ? first : await attempt(service, basket, request, block, wanted);
 }
 
 /** The whole balance, or the asked fraction of it floored to whole base units. */
@@ -95,6 +112,7 @@ async function attempt(
   service: Service,
   basket: Basket,
   request: SellRequest,
+  block: BlockId,
   shares: bigint,
 ): Promise<Attempt> {
   const { client, deployment, marks, balances } = service;
@@ -109,7 +127,7 @@ async function attempt(
     { feeIndex: mark.feeIndex, spotNav: mark.nav },
     shares,
   );
-  await batch.send(client, deployment.multicall3);
+  await batch.send(client, deployment.multicall3, block);
   const balance = required(funding.balance, 'the balance of shares');
   balances.saw(basket.vault, request.address, balance);
   return { shares, balance, funding, quoted, now };

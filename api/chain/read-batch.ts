@@ -18,6 +18,9 @@ import {
 } from 'viem';
 import { ApiError } from '../../runtime/errors.ts';
 
+/** The latest block, or one by its number. */
+export type BlockId = 'latest' | Hex;
+
 export type ReadResult<T> = { ok: true; value: T } | { ok: false; revert: Hex };
 
 /** The result of one read of a batch; throws when the batch was not sent yet. */
@@ -81,19 +84,24 @@ export class ReadBatch {
     };
   }
 
-  /** Asks everything at once against the latest block. @throws ApiError UPSTREAM when the chain gives no answer. */
-  async send(client: PublicClient, multicall3: Address): Promise<void> {
+  /** Asks everything at once against one block. @throws ApiError UPSTREAM when the chain gives no answer. */
+  async send(client: PublicClient, multicall3: Address, block: BlockId = 'latest'): Promise<void> {
     if (this.#sent) throw new Error('the batch was sent already');
     this.#sent = true;
     const chunks: Slot[][] = [];
     for (let start = 0; start < this.#slots.length; start += MAX_READS_PER_CALL) {
       chunks.push(this.#slots.slice(start, start + MAX_READS_PER_CALL));
     }
-    await Promise.all(chunks.map((chunk) => ask(client, multicall3, chunk)));
+    await Promise.all(chunks.map((chunk) => ask(client, multicall3, block, chunk)));
   }
 }
 
-async function ask(client: PublicClient, multicall3: Address, slots: Slot[]): Promise<void> {
+async function ask(
+  client: PublicClient,
+  multicall3: Address,
+  block: BlockId,
+  slots: Slot[],
+): Promise<void> {
   const data = encodeFunctionData({
     abi: multicall3Abi,
     functionName: 'aggregate3',
@@ -105,7 +113,7 @@ async function ask(client: PublicClient, multicall3: Address, slots: Slot[]): Pr
   try {
     const returned = await client.request({
       method: 'eth_call',
-      params: [{ to: multicall3, data }, 'latest'],
+      params: [{ to: multicall3, data }, block],
     });
     answers = decodeFunctionResult({
       abi: multicall3Abi,

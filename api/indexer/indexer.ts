@@ -34,6 +34,8 @@ export type IndexerOptions<DB extends CheckpointTables> = {
   db: Kysely<DB>;
   projections: readonly Projection<DB>[];
   logger: Logger;
+  /** Called with every head that a node shows. */
+  onHead: (block: number) => void;
   /** First block that can hold a log of ours. */
   startBlock: number;
   /** Names the deployment; rows of another one are dropped at the start. */
@@ -95,6 +97,7 @@ export class Indexer<DB extends CheckpointTables> {
     if (!this.#started) await this.#open();
     const head = await this.#headNow();
     this.#head = head.block;
+    this.#options.onHead(head.block);
     if (!(await this.#undoReorg(head))) return;
     const { overlap, startBlock } = this.#options;
     const next = (this.#cursor?.block ?? startBlock - 1) + 1;

@@ -14,7 +14,8 @@ import {
 import { ApiError } from '../../runtime/errors.ts';
 import { noRoute } from '../builds/refusals.ts';
 import type { Basket } from '../catalog/catalog.ts';
-import { ReadBatch, required } from '../chain/read-batch.ts';
+import { refuseSurely } from '../chain/newest-block.ts';
+import { type BlockId, ReadBatch, required } from '../chain/read-batch.ts';
 import type { BasketMark } from '../marks/snapshot.ts';
 import { planExactBuy, planSell } from '../quotes/basket-quote.ts';
 import type { SwapCall } from '../quotes/swap-call.ts';
@@ -91,10 +92,10 @@ function referenceOf(basket: Basket, mark: BasketMark): { reference: bigint; spo
 export async function buildTrade(service: Service, request: TradeRequest) {
   const basket = basketOf(service, request.ticker, 400);
   const account = await service.accounts.of(request.owner);
-  const draft =
-    request.side === 'buy'
-      ? await draftBuy(service, basket, account, request)
-      : await draftSell(service, basket, account, request);
+  const draftOf = request.side === 'buy' ? draftBuy : draftSell;
+  const draft = await refuseSurely(service, (block) =>
+    draftOf(service, basket, account, request, block),
+  );
   const { session } = draft;
   const action: Action = {
     account,
@@ -124,6 +125,7 @@ async function draftBuy(
   basket: Basket,
   account: Address,
   request: TradeRequest,
+  block: BlockId,
 ): Promise<Draft> {
   const { client, deployment, marks } = service;
   const mark = marks.markOf(basket);
@@ -133,7 +135,7 @@ async function draftBuy(
   const quoted = mark.reference.ok
     ? planBuy(batch, service, basket, mark, mark.reference.nav, request, budget)
     : null;
-  await batch.send(client, deployment.multicall3);
+  await batch.send(client, deployment.multicall3, block);
 
   const session = reading();
   const allowed = checkSession(session, request);
@@ -231,6 +233,7 @@ async function draftSell(
   basket: Basket,
   account: Address,
   request: TradeRequest,
+  block: BlockId,
 ): Promise<Draft> {
   const { client, deployment, marks } = service;
   const mark = marks.markOf(basket);
@@ -250,7 +253,7 @@ async function draftSell(
     { feeIndex: mark.feeIndex, spotNav: mark.nav },
     shares,
   );
-  await batch.send(client, deployment.multicall3);
+  await batch.send(client, deployment.multicall3, block);
 
   const session = reading();
   const allowed = checkSession(session, request);

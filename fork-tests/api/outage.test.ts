@@ -154,6 +154,39 @@ function isTo(call: unknown, address: string): boolean {
   return to.toLowerCase() === address.toLowerCase();
 }
 
+describe('a replica that answers from three blocks ago (37)', () => {
+  test('causes no refusal that the newest block would not', async () => {
+    const wanted = { ticker: 'CORE', amountUsdg: 20, address: alice() };
+    await sendPlan(fork, 'alice', planOf(await api.post('/v1/tx/buy', wanted)));
+    // Only reads by number see what was just mined.
+    proxy.on('eth_call', {}, { fault: 'stale', blocks: 3 });
+    const head = await fork.client.getBlockNumber();
+    await api.until('/metrics', ({ text }) => text.includes(`basket_api_head_block ${head}`));
+    const sale = { ticker: 'CORE', address: alice(), shares: '10000000000000000' };
+    planOf(await api.post('/v1/tx/sell', sale));
+    planOf(await api.post('/v1/tx/sell', { ...sale, shares: 'max' }));
+    const shares = '100000000000000000';
+    planOf(await api.post('/v1/tx/exit', { ...sale, shares, stopNav: 1 }));
+    expectError(
+      await api.post('/v1/tx/sell', { ...sale, ticker: 'AIX' }),
+      400,
+      'INSUFFICIENT_SHARES',
+    );
+  });
+
+  test('refuses nothing at all where no node has the newest block', async () => {
+    const head = await fork.client.getBlockNumber();
+    await api.until('/metrics', ({ text }) => text.includes(`basket_api_head_block ${head}`));
+    proxy.on(
+      'eth_call',
+      { where: ([, block]) => block !== 'latest' },
+      { fault: 'error', code: -32_000, message: 'header not found', forwarded: false },
+    );
+    const sale = { ticker: 'AIX', address: alice(), shares: '100000000000000000' };
+    expectError(await api.post('/v1/tx/sell', sale), 502, 'UPSTREAM');
+  });
+});
+
 describe('the order index', () => {
   test('no order vanishes while a replica answers from blocks ago (37)', async () => {
     await placeLimit();

@@ -194,8 +194,10 @@ describe('GET /v1/wallet/{address}', () => {
     expect(answer.text).not.toContain('9f9f');
   });
 
-  test.for(['0x12', 'alice.eth', `0x${'g'.repeat(40)}`])('refuses %s', async (address) => {
-    expectError(await api.get(`/v1/wallet/${address}`), 400, 'BAD_REQUEST');
+  test('anything but an address is refused', async () => {
+    for (const address of ['0x12', 'alice.eth', `0x${'g'.repeat(40)}`]) {
+      expectError(await api.get(`/v1/wallet/${address}`), 400, 'BAD_REQUEST');
+    }
   });
 });
 
