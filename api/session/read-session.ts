@@ -1,11 +1,17 @@
 /** The live permission of one key on one owner's account, by one aggregated read (ISessionModule, IAccountFactory). */
 import { type Address, encodeAbiParameters, erc20Abi, isAddressEqual, keccak256 } from 'viem';
-import { CHAIN_ID } from '../../contracts-abi/constants.ts';
+import {
+  CHAIN_ID,
+  DAILY_NETWORK_FEES_BPS,
+  MAX_DAILY_NETWORK_FEES,
+  MIN_DAILY_NETWORK_FEES,
+} from '../../contracts-abi/constants.ts';
 import {
   protocolPauseAbi,
   safeAbi,
   sessionModuleAbi,
 } from '../../contracts-abi/generated/index.ts';
+import { bpsDown } from '../../contracts-abi/rounding.ts';
 import { planBlockTime } from '../chain/block-time.ts';
 import { optional, type ReadBatch, required } from '../chain/read-batch.ts';
 import type { Service } from '../service.ts';
@@ -99,9 +105,9 @@ export function planSession(
 
 /** min($20, max($1, 20% of the daily limit)), rounded down (rule 20; TradeBounds.dailyFeeCap). */
 export function dailyFeeCap(dailyLimit: bigint): bigint {
-  const share = (dailyLimit * 2_000n) / 10_000n;
-  const atLeast = share > 1_000_000n ? share : 1_000_000n;
-  return atLeast < 20_000_000n ? atLeast : 20_000_000n;
+  const share = bpsDown(dailyLimit, DAILY_NETWORK_FEES_BPS);
+  const atLeast = share > MIN_DAILY_NETWORK_FEES ? share : MIN_DAILY_NETWORK_FEES;
+  return atLeast < MAX_DAILY_NETWORK_FEES ? atLeast : MAX_DAILY_NETWORK_FEES;
 }
 
 /** What `nonce >> 160` must equal for this key and epoch (rule 18). */

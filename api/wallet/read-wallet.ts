@@ -22,7 +22,7 @@ async function gasPrice(service: Service): Promise<bigint> {
 }
 
 /** One trade of the largest basket and its approval, in wei. */
-function tradeGasWei(price: bigint, mostLegs: number): bigint {
+export function tradeGasWei(price: bigint, mostLegs: number): bigint {
   const gas = APPROVAL_GAS + TRADE_BASE_GAS + TRADE_LEG_GAS * BigInt(mostLegs);
   return gas * price * PRICE_HEADROOM;
 }

@@ -1,6 +1,7 @@
 /** Buys and sales: what is built is executed for real, and does what its plan said. */
 import { erc20Abi } from 'viem';
 import { describe, expect, test } from 'vitest';
+import { tradeGasWei } from '../../api/wallet/read-wallet.ts';
 import { protocolPauseAbi } from '../../contracts-abi/generated/index.ts';
 import { useFork } from '../harness/fork.ts';
 import { balanceOf, planOf, sendApproval, sendPlan } from './send-plan.ts';
@@ -38,7 +39,10 @@ describe('POST /v1/tx/buy', () => {
     expect(plan.approval).toBeNull();
     expect(plan.simulation).toMatchObject({ ok: true, gas: expect.stringMatching(/^\d+$/) });
     const before = await usdg();
-    await sendPlan(fork, 'alice', plan);
+    const { gasUsed } = await sendPlan(fork, 'alice', plan);
+    // What /v1/wallet asks for covers the trade, before its headroom for the price.
+    expect(gasUsed * 2n).toBeLessThan(tradeGasWei(1n, plan.legs));
+    expect(gasUsed).toBeLessThanOrEqual(BigInt(plan.simulation.gas ?? 0));
     const minted = await balanceOf(fork, fork.vault(ticker), alice());
     const spent = before - (await usdg());
     expect(minted).toBeGreaterThanOrEqual(BigInt(plan.minShares));
