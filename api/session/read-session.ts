@@ -1,5 +1,5 @@
 /** The live permission of one key on one owner's account, by one aggregated read (ISessionModule, IAccountFactory). */
-import { type Address, encodeAbiParameters, erc20Abi, isAddressEqual, keccak256 } from 'viem';
+import { type Address, erc20Abi, isAddressEqual } from 'viem';
 import {
   CHAIN_ID,
   DAILY_NETWORK_FEES_BPS,
@@ -108,14 +108,6 @@ export function dailyFeeCap(dailyLimit: bigint): bigint {
   const share = bpsDown(dailyLimit, DAILY_NETWORK_FEES_BPS);
   const atLeast = share > MIN_DAILY_NETWORK_FEES ? share : MIN_DAILY_NETWORK_FEES;
   return atLeast < MAX_DAILY_NETWORK_FEES ? atLeast : MAX_DAILY_NETWORK_FEES;
-}
-
-/** What `nonce >> 160` must equal for this key and epoch (rule 18). */
-export function nonceSpace(key: Address, epoch: number): bigint {
-  const hash = keccak256(
-    encodeAbiParameters([{ type: 'address' }, { type: 'uint32' }], [key, epoch]),
-  );
-  return BigInt(hash) & ((1n << 96n) - 1n);
 }
 
 const REVOKE_EFFECT =

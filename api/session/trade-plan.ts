@@ -1,9 +1,8 @@
 /** The unsigned action of an agent's trade, sized and bounded by live quotes (wire.md, Trade plan). */
-import { randomBytes } from 'node:crypto';
 import { type Address, encodeAbiParameters, erc20Abi, type Hex } from 'viem';
 import { MAX_ACTION_LIFETIME } from '../../contracts-abi/constants.ts';
 import { buyGrossWithin } from '../../contracts-abi/fill-pricing.ts';
-import { basketZapperAbi, sessionModuleAbi } from '../../contracts-abi/generated/index.ts';
+import { basketZapperAbi } from '../../contracts-abi/generated/index.ts';
 import { mulDivDown, plusBps } from '../../contracts-abi/rounding.ts';
 import {
   ACTION_KIND,
@@ -21,7 +20,8 @@ import { planExactBuy, planSell } from '../quotes/basket-quote.ts';
 import type { SwapCall } from '../quotes/swap-call.ts';
 import type { TradeRequest } from '../schemas/agent.ts';
 import { basketOf, type Service } from '../service.ts';
-import { nonceSpace, planSession, type Session, sessionJson } from './read-session.ts';
+import { unusedNonce } from './nonces.ts';
+import { planSession, type Session, sessionJson } from './read-session.ts';
 import {
   checkBuy,
   checkHolding,
@@ -285,23 +285,4 @@ async function draftSell(
     slippageBps,
     nonce: await unusedNonce(service, session),
   };
-}
-
-/** 160 random bits in the key's space, seen unused on chain. */
-async function unusedNonce(service: Service, session: Session): Promise<bigint> {
-  const { client, deployment } = service;
-  const space = nonceSpace(session.key, session.epoch) << 160n;
-  for (let attempt = 0; attempt < 3; attempt += 1) {
-    const nonce = space | BigInt(`0x${randomBytes(20).toString('hex')}`);
-    const batch = new ReadBatch();
-    const used = batch.add({
-      to: deployment.sessionModule,
-      abi: sessionModuleAbi,
-      functionName: 'nonceUsed',
-      args: [session.account, nonce],
-    });
-    await batch.send(client, deployment.multicall3);
-    if (!required(used, 'the nonce')) return nonce;
-  }
-  throw new ApiError('UPSTREAM', 'no unused nonce was found: retry');
 }
