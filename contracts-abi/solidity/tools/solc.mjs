@@ -37,9 +37,7 @@ function compile(input) {
 
 if (args.includes('--version')) {
   const version = solc.version().replace('Emscripten.clang', 'Linux.g++');
-  process.stdout.write(
-    `solc, the solidity compiler commandline interface\nVersion: ${version}\n`,
-  );
+  process.stdout.write(`solc, the solidity compiler commandline interface\nVersion: ${version}\n`);
 } else if (args.includes('--standard-json')) {
   const chunks = [];
   for await (const chunk of process.stdin) chunks.push(chunk);
