@@ -1,5 +1,6 @@
 /** The one logger: pino JSON lines; a child per module; errors under `err`; bigints as decimal strings. */
-import { type Logger, pino, stdSerializers } from 'pino';
+import { type Logger, type LoggerOptions, pino, stdSerializers } from 'pino';
+import { createLogSink, type LogSink } from './log-sink.ts';
 
 /** 32 bytes of hex may be somebody's private key: never written where a request put it. */
 export function redactSecrets(text: string): string {
@@ -36,8 +37,23 @@ function serializeError(error: unknown): unknown {
   };
 }
 
+/** Last lines get this long to reach a slow reader. */
+const EXIT_FLUSH_MS = 500;
+
+let stdout: LogSink | null = null;
+
+/** One for the process: what is pending goes out at its end, however many loggers write. */
+function stdoutSink(): LogSink {
+  if (stdout === null) {
+    const sink = createLogSink(1);
+    process.once('exit', () => sink.flush(EXIT_FLUSH_MS));
+    stdout = sink;
+  }
+  return stdout;
+}
+
 export function createLogger(processName: string, level: string): Logger {
-  return pino({
+  const options: LoggerOptions = {
     name: processName,
     level,
     base: { process: processName },
@@ -47,7 +63,8 @@ export function createLogger(processName: string, level: string): Logger {
       level: (label) => ({ level: label }),
       log: (object) => plain(object) as Record<string, unknown>,
     },
-  });
+  };
+  return pino(options, stdoutSink());
 }
 
 export type { Logger } from 'pino';

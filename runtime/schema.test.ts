@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import {
   addressSchema,
   bytesSchema,
@@ -28,6 +29,14 @@ describe('edge schemas', () => {
       const said = problem(addressSchema, text);
       expect(said).toMatch(/treat it as leaked/);
       expect(said).not.toContain('abab');
+    }
+  });
+
+  it('names an unknown field and never one that may be a private key', () => {
+    const key = 'ab'.repeat(32);
+    expect(problem(z.strictObject({}), { simulate: true })).toBe('unknown field: simulate');
+    for (const name of [key, `0x${key}`, key.slice(0, 40)]) {
+      expect(problem(z.strictObject({}), { [name]: 1 })).toBe('unknown field');
     }
   });
 

@@ -61,5 +61,12 @@ export function firstProblem(error: z.ZodError): string {
   const issue = error.issues[0];
   if (issue === undefined) return 'invalid input';
   const path = issue.path.map(String).join('.');
-  return path === '' ? issue.message : `${path}: ${issue.message}`;
+  const message = issue.code === 'unrecognized_keys' ? unknownFields(issue.keys) : issue.message;
+  return path === '' ? message : `${path}: ${message}`;
+}
+
+/** A field's name is the client's text too, and somebody's key may stand there: only names like ours are repeated. */
+function unknownFields(names: readonly string[]): string {
+  const plain = names.filter((name) => /^[A-Za-z_]\w{0,31}$/.test(name)).slice(0, 5);
+  return plain.length === 0 ? 'unknown field' : `unknown field: ${plain.join(', ')}`;
 }

@@ -12,6 +12,17 @@ function isBodyParserError(error: unknown): error is BodyParserError {
   );
 }
 
+/** A compressed body that does not decompress: zlib's own error, marked as the client's by the body parser. */
+function isCorruptBody(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    'status' in error &&
+    error.status === 400 &&
+    /^(?:Z_|ERR__?ERROR_FORMAT|ERR_BROTLI|ERR_ZLIB)/.test(String(error.code))
+  );
+}
+
 /** True when the chain could not be asked: no connection, time-out, or an HTTP fault of the endpoint. */
 export function isUpstreamFault(error: unknown): boolean {
   if (!(error instanceof BaseError)) return false;
@@ -45,6 +56,7 @@ export function mapError(error: unknown): ApiError {
         return new ApiError('BAD_REQUEST', 'the body could not be read');
     }
   }
+  if (isCorruptBody(error)) return new ApiError('BAD_REQUEST', 'the body could not be read');
   if (isUpstreamFault(error)) {
     return new ApiError('UPSTREAM', 'the chain cannot be reached now: retry', { cause: error });
   }

@@ -98,6 +98,21 @@ describe('the HTTP server', () => {
     expect(await (await post(url, '{"a":1}')).json()).toEqual({ got: { a: 1 } });
   });
 
+  it.each(['gzip', 'deflate', 'br'])(
+    'refuses a body that is not the %s it claims',
+    async (encoding) => {
+      const url = `${await serve()}/thing/1`;
+      const headers = { 'content-type': 'application/json', 'content-encoding': encoding };
+      const response = await fetch(url, {
+        method: 'POST',
+        headers,
+        body: '{"a":1}xxxxxxxxxxxxxxxx',
+      });
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ code: 'BAD_REQUEST', retryable: false });
+    },
+  );
+
   it('limits a client and says when to come back', async () => {
     const url = await serve({ requestsPerMinute: 2 });
     const statuses = [];
