@@ -6,6 +6,13 @@ export type Running = {
   stop: () => Promise<void>;
 };
 
+/** For a fault after which the process must not go on, met where nobody could catch it: `runProcess` stops and exits 1. */
+export function endProcess(error: unknown): void {
+  setImmediate(() => {
+    throw error;
+  });
+}
+
 const STOP_DEADLINE_MS = 20_000;
 
 /**

@@ -58,6 +58,8 @@ export type Proxy = {
   /** Adds a rule; the newest that applies wins. Method "*" matches all. */
   on(method: string, match: Match, fault: Fault): Rule;
   clear(): void;
+  /** From now on requests of several calls are answered with this HTTP status and nothing else. */
+  refuseBatches(status: number): void;
   /** Calls seen so far, by method. */
   counts(): Record<string, number>;
   /** HTTP requests seen so far. */
@@ -95,6 +97,8 @@ class FaultProxy {
   readonly #upstream: URL;
   readonly #agent = new Agent({ keepAlive: true });
   readonly #rules: ActiveRule[] = [];
+  /** HTTP status for batches; null: they are served. */
+  batchStatus: number | null = null;
   #counts: Record<string, number> = {};
   #requests = 0;
 
@@ -136,6 +140,11 @@ class FaultProxy {
     const text = await readAll(incoming);
     this.#requests += 1;
     const body = JSON.parse(text) as RpcRequest | RpcRequest[];
+    if (this.batchStatus !== null && Array.isArray(body)) {
+      response.writeHead(this.batchStatus, { 'content-type': 'text/html' });
+      response.end('<html>no batches</html>');
+      return;
+    }
     try {
       // In order, as nodes mostly do; a fault of one call of a batch decides about that call alone.
       const replies: RpcReply[] = [];
@@ -280,6 +289,9 @@ export async function startProxy(upstream: string): Promise<Proxy> {
       };
     },
     clear: () => faults.clear(),
+    refuseBatches: (status) => {
+      faults.batchStatus = status;
+    },
     counts: () => faults.counts,
     requests: () => faults.requests,
     resetCounts: () => faults.resetCounts(),

@@ -34,6 +34,10 @@ export type Bench = {
   anvil: Anvil;
   proxy: Proxy;
   accounts: readonly PrivateKeyAccount[];
+  /** Where the journal lies, for tests that break it. */
+  storeFile: string;
+  /** What `onFatal` was told. */
+  fatal: unknown[];
   sender: Sender;
   registry: Registry;
   log: { level: number; msg: string }[];
@@ -84,6 +88,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
       logger,
       registry: bench.registry,
       metricsPrefix: 'basket_test',
+      onFatal: (error) => bench.fatal.push(error),
       ...(options.onDurablePoint ? { onDurablePoint: options.onDurablePoint } : {}),
     });
     await sender.start();
@@ -98,6 +103,8 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
     anvil,
     proxy,
     accounts,
+    storeFile: join(folder, 'journal.sqlite'),
+    fatal: [],
     sender: undefined as unknown as Sender,
     registry: new Registry(),
     log,

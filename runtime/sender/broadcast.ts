@@ -17,8 +17,10 @@ export type SendNote = {
   resendAt: number;
   /** Answers in a row that were not an acceptance. */
   failures: number;
-  /** Answers in a row by which a node rejected these bytes. */
+  /** Answers in a row by which a node rejected these bytes, none having taken them. */
   rejections: number;
+  /** The bytes that a node has: what it says when they come again is no rejection, in whatever words. */
+  taken: Hex | null;
   /** The fee is below what the chain or the pool takes now. */
   underpriced: boolean;
   /** When its nonce became the next one of its wallet, unix ms; 0 before. */
@@ -63,6 +65,7 @@ export class Broadcaster {
       resendAt: 0,
       failures: 0,
       rejections: 0,
+      taken: null,
       underpriced: false,
       headOfLineSince: 0,
       abandoned: false,
@@ -190,7 +193,9 @@ export class Broadcaster {
     const note = this.note(entry.key);
     const line = { intent: entry.key, hash: attempt.hash, nonce: attempt.nonce };
     if (verdict.tag !== 'not_delivered') note.answered = true;
-    if (verdict.tag === 'accepted') {
+    const has = verdict.tag === 'rejected' && note.taken === attempt.hash;
+    if (verdict.tag === 'accepted' || has) {
+      note.taken = attempt.hash;
       note.failures = 0;
       note.rejections = 0;
       note.underpriced = false;

@@ -69,7 +69,11 @@ export class Journal {
   async insert(intent: Intent): Promise<{ created: boolean; entry: Entry }> {
     return await this.#inTurn(intent.key, async () => {
       const known = await this.load(intent.key);
-      if (known) return { created: false, entry: known };
+      if (known) {
+        // A row whose writing was reported as failed and that stands all the same: it is work like any other.
+        if (!isFinal(known) && !this.#active.has(known.key)) this.#active.set(known.key, known);
+        return { created: false, entry: known };
+      }
       const now = this.#clock();
       this.#seq += 1;
       const entry: Entry = {

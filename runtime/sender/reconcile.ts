@@ -10,6 +10,7 @@ import type { SenderContext } from './context.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { type Entry, isIncluded, liveAttempts, type Receipt } from './entry.ts';
 import { type HeadChange, latestBlock, readBlock } from './head.ts';
+import { JournalConflict } from './journal.ts';
 import { type ReceiptView, readReceipt, readReceipts, receiptCall } from './receipts.ts';
 import type { Replacer } from './replace.ts';
 import { balanceCall, countCall, noteBalance, noteCount } from './sync.ts';
@@ -145,13 +146,24 @@ export class Reconciler {
     if (due.length === 0) return false;
     const views = await readReceipts(this.#context.rpc, due);
     let moved = false;
+    const faults: unknown[] = [];
     for (const [index, entry] of due.entries()) {
       const view = views[index];
       if (!view || view.tag === 'unknown') continue;
-      const settled = isIncluded(entry.phase)
-        ? await this.#recheck(entry, view)
-        : await this.#include(entry, view);
-      moved = settled || moved;
+      try {
+        const settled = isIncluded(entry.phase)
+          ? await this.#recheck(entry, view)
+          : await this.#include(entry, view);
+        moved = settled || moved;
+      } catch (error) {
+        if (error instanceof JournalConflict) throw error;
+        // A fault of the store about one row: the next turn tries again, and the others do not wait for it.
+        faults.push(error);
+      }
+    }
+    if (faults.length > 0) {
+      const [err] = faults;
+      this.#context.logger.error({ err, count: faults.length }, 'outcomes could not be stored');
     }
     return moved;
   }

@@ -51,13 +51,22 @@ export class Replacer {
       return await this.#raise(entry, wallet, newest.role);
     }
     if (wallet.book.headOfLine() !== entry.nonce) return;
-    if (note.headOfLineSince === 0) note.headOfLineSince = clock();
+    const now = clock();
+    if (note.headOfLineSince === 0) note.headOfLineSince = now;
+    // A process before this one may have had a clock ahead of ours.
+    const madeAt = newest.createdAt <= now ? newest.createdAt : 0;
+    let rejected = newest.role === 'execute' && note.rejections >= REJECTIONS_UNTIL_CANCEL;
+    if (rejected && (await this.#isKnown(newest))) {
+      note.taken = newest.hash;
+      note.rejections = 0;
+      rejected = false;
+    }
     const { notAfter } = entry.intent;
     const step = stuckStep({
-      waitedMs: clock() - Math.max(newest.createdAt, note.headOfLineSince),
+      waitedMs: now - Math.max(madeAt, note.headOfLineSince),
       stuckAfterMs: settings.stuckAfterMs,
       expired: notAfter !== undefined && (head.block?.timestamp ?? 0) > notAfter,
-      rejected: note.rejections >= REJECTIONS_UNTIL_CANCEL,
+      rejected,
       newestRole: newest.role,
       attempts: liveAttempts(entry).length,
     });
@@ -71,6 +80,14 @@ export class Replacer {
       case 'raise_cancel':
         return await this.#raise(entry, wallet, 'cancel');
     }
+  }
+
+  /** Nodes refuse what they have in words of their own; whether they have it is asked by its hash. */
+  async #isKnown({ hash }: Attempt): Promise<boolean> {
+    const [answer] = await this.#context.rpc.batch([
+      { method: 'eth_getTransactionByHash', params: [hash] },
+    ]);
+    return answer?.tag === 'result' && typeof answer.result === 'object' && answer.result !== null;
   }
 
   async #raise(entry: Entry, wallet: Wallet, role: Attempt['role']): Promise<void> {

@@ -7,6 +7,7 @@
  */
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { steadyNow } from '../clock.ts';
 
 export type RpcCall = { method: string; params: readonly unknown[] };
 
@@ -53,6 +54,8 @@ const NOT_CONNECTED = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
 ]);
+/** Statuses by which a gateway refuses the form of a request: a single call may suit it better than a batch. */
+const REFUSED_FORM = new Set([400, 405, 413, 415]);
 /** Statuses that a gateway gives before it hands a request on. */
 const NOT_HANDED_ON = new Set([400, 401, 402, 403, 404, 405, 413, 415, 429]);
 
@@ -164,7 +167,7 @@ class Endpoint {
 
 /** Opens the port; nothing is sent until the first call. */
 export function createRpc(options: RpcOptions): Rpc {
-  const clock = options.clock ?? Date.now;
+  const clock = options.clock ?? steadyNow;
   const endpoints = options.urls.map((url) => new Endpoint(url, options.timeoutMs, clock));
   if (endpoints.length === 0) throw new Error('at least one RPC URL is needed');
   const limit = options.batchLimit ?? 50;
@@ -236,8 +239,8 @@ async function ask(
     const part = calls.slice(at, at + limit);
     const body = JSON.stringify(part.map((call, index) => envelope(call, index + 1)));
     const reply = await endpoint.post(body);
-    if (reply.tag === 'body' && reply.status === 200 && isOneError(reply.text)) {
-      // One error for a whole batch: the endpoint takes none. Every later call goes alone.
+    if (reply.tag === 'body' && refusesBatches(reply)) {
+      // The endpoint takes none: every later call goes alone.
       endpoint.batches = false;
       return [...answers, ...(await ask(endpoint, calls.slice(at), limit))];
     }
@@ -256,6 +259,11 @@ const missing: RpcAnswer = { tag: 'unknown', message: 'no answer to this call in
 
 function envelope(call: RpcCall, id: number): object {
   return { jsonrpc: '2.0', id, method: call.method, params: call.params };
+}
+
+/** By one JSON-RPC error for all of them, or by a status that says that the request itself was not to its liking. */
+function refusesBatches({ status, text }: { status: number; text: string }): boolean {
+  return REFUSED_FORM.has(status) || (status === 200 && isOneError(text));
 }
 
 function isOneError(text: string): boolean {

@@ -17,6 +17,7 @@ import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { LocalAccount } from 'viem/accounts';
+import { steadyNow } from '../clock.ts';
 import type { Store } from '../store/store.ts';
 import { boot } from './boot.ts';
 import { Broadcaster } from './broadcast.ts';
@@ -82,7 +83,7 @@ class OneSender<DB extends SenderTables> implements Sender {
 
   constructor(deps: SenderDeps<DB>) {
     this.#deps = deps;
-    const clock = deps.clock ?? Date.now;
+    const clock = deps.clock ?? steadyNow;
     this.#context = {
       rpc: 'urls' in deps.rpc ? createRpc(deps.rpc) : deps.rpc,
       // The sender's tables are part of the process's own; kysely's types do not narrow by themselves.

@@ -1,0 +1,90 @@
+/** The journal cannot be written for a while, or somebody else writes it: nothing is lost, doubled or stuck. */
+import Database from 'libsql';
+import { afterEach, describe, expect, it } from 'vitest';
+import { rpc } from '../anvil.ts';
+import {
+  type Bench,
+  intentFor,
+  observe,
+  openBench,
+  settled,
+  transactionCount,
+  until,
+} from './bench.ts';
+import { executionsOf } from './target.ts';
+
+let bench: Bench;
+afterEach(async () => {
+  await bench.close();
+});
+
+/** As a full disk does it: the statement fails, the file stays as it was. */
+function breakStore(when: string): { mend(): void } {
+  const other = new Database(bench.storeFile);
+  other.exec(
+    `CREATE TRIGGER broken BEFORE ${when} BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`,
+  );
+  return {
+    mend: () => {
+      other.exec('DROP TRIGGER broken');
+      other.close();
+    },
+  };
+}
+
+describe('a store that takes no writes for a while', () => {
+  it.each([
+    ['the claim', "UPDATE ON sender_intent WHEN NEW.phase = 'claimed'"],
+    ['the bytes', 'INSERT ON sender_attempt'],
+    ['the row of the bytes', "UPDATE ON sender_intent WHEN NEW.phase = 'signed'"],
+    ['the broadcast', "UPDATE ON sender_intent WHEN NEW.phase = 'broadcast'"],
+    ['the receipt', "UPDATE ON sender_intent WHEN NEW.phase = 'mined'"],
+    ['the confirmation', 'UPDATE ON sender_intent WHEN NEW.confirmed = 1'],
+    ['everything', 'UPDATE ON sender_intent'],
+  ])('at %s: each intent runs once, nonces have no hole', async (_, when) => {
+    bench = await openBench();
+    const broken = breakStore(when);
+    const keys = ['a', 'b', 'c'];
+    await Promise.all(keys.map((key) => bench.sender.submit(intentFor(key), { timeoutMs: 700 })));
+    await observe(300);
+    broken.mend();
+    for (const key of keys) {
+      expect(await bench.sender.wait(key, 'confirmed', 20_000)).toMatchObject({
+        tag: 'mined',
+        confirmed: true,
+      });
+      expect(await executionsOf(bench.anvil.url, key)).toBe(1);
+    }
+    const [account] = bench.accounts;
+    if (account === undefined) throw new Error('no wallet');
+    expect(await transactionCount(bench.anvil.url, account.address)).toBe(3);
+    expect(bench.fatal).toEqual([]);
+  });
+
+  it('at the very row: the submit throws, nothing is sent, the same key runs once later', async () => {
+    bench = await openBench();
+    const broken = breakStore('INSERT ON sender_intent');
+    await expect(bench.sender.submit(intentFor('a'))).rejects.toThrow(/full/);
+    broken.mend();
+    await bench.sender.submit(intentFor('a'));
+    expect(await settled(bench.sender, 'a')).toMatchObject({ tag: 'mined', nonce: 0 });
+    expect(await executionsOf(bench.anvil.url, 'a')).toBe(1);
+  });
+});
+
+describe('a journal that somebody else writes', () => {
+  it('ends the sender for good, and its owner is told', async () => {
+    bench = await openBench({ anvil: { args: ['--no-mining'] } });
+    await bench.sender.submit(intentFor('a'));
+    const other = new Database(bench.storeFile);
+    other.exec('UPDATE sender_intent SET version = version + 1');
+    other.close();
+    await rpc(bench.anvil.url, 'evm_mine');
+    await until('the owner was told', () => bench.fatal.length === 1);
+    expect(await bench.sender.submit(intentFor('b'))).toMatchObject({
+      tag: 'refused',
+      reason: 'stopping',
+    });
+    expect(await executionsOf(bench.anvil.url, 'a')).toBe(1);
+  });
+});
