@@ -1,6 +1,6 @@
 // `npm test` (checks, contracts, unit and chain tests) and `npm run test:system` (what needs Debian packages).
 // Runs every part even when one failed, and ends with the line `N passed, N failed`.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -16,30 +16,50 @@ function heading(text) {
   process.stdout.write(`\n== ${text}\n`);
 }
 
+/** Runs a command to its end; its output is printed in one piece, so that two at once stay readable. */
+function run(command, args, cwd = root) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      stderr += text;
+    });
+    child.once('error', (error) => resolve({ status: 1, stdout, stderr: String(error) }));
+    child.once('close', (status) => resolve({ status, stdout, stderr }));
+  });
+}
+
 /** A command that is one test by itself. */
-function check(name, command, args, options = {}) {
+async function check(name, command, args) {
+  const { status, stdout, stderr } = await run(command, args);
   heading(name);
-  const result = spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options });
-  if (result.status === 0) passed += 1;
+  process.stdout.write(stdout + stderr);
+  if (status === 0) passed += 1;
   else {
     failed += 1;
     process.stdout.write(`${name}: FAILED\n`);
   }
 }
 
-function forge() {
-  heading('contracts (forge)');
+async function checks() {
+  await check('format', bin('biome'), ['format', '.']);
+  await check('lint', bin('oxlint'), ['--type-aware', '--deny-warnings', '.']);
+  await check('types', bin('tsc'), ['--noEmit']);
+  await check('unused code', bin('knip'), []);
+}
+
+async function forge() {
   const cwd = join(root, 'contracts-abi', 'solidity');
-  const result = spawnSync(bin('forge'), ['test', '--json'], {
-    cwd,
-    encoding: 'utf8',
-    maxBuffer: 512 * 1024 * 1024,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const line = result.stdout.split('\n').find((text) => text.startsWith('{'));
+  const { stdout, stderr } = await run(bin('forge'), ['test', '--json'], cwd);
+  heading('contracts (forge)');
+  const line = stdout.split('\n').find((text) => text.startsWith('{'));
   if (line === undefined) {
     failed += 1;
-    process.stdout.write(`forge did not report its tests\n${result.stdout.slice(-4_000)}\n`);
+    process.stdout.write(`forge did not report its tests\n${(stdout + stderr).slice(-4_000)}\n`);
     return;
   }
   let count = 0;
@@ -78,11 +98,8 @@ function vitest(projects) {
 if (process.argv.includes('--system')) {
   vitest(['system']);
 } else {
-  check('format', bin('biome'), ['format', '.']);
-  check('lint', bin('oxlint'), ['--type-aware', '--deny-warnings', '.']);
-  check('types', bin('tsc'), ['--noEmit']);
-  check('unused code', bin('knip'), []);
-  forge();
+  // The Solidity compiler keeps one core busy for a minute: the checks take the other.
+  await Promise.all([checks(), forge()]);
   vitest(['unit', 'chain']);
 }
 
