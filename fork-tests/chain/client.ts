@@ -70,6 +70,9 @@ export function connect(url: string) {
     .extend(walletActions);
 }
 
+/** The market sends one transaction every few seconds: losing more often than this is no race. */
+const MAX_NONCE_RACES = 5;
+
 export type ChainClient = ReturnType<typeof connect>;
 
 export type Sendable = { to?: Address; data: Hex; value?: bigint; gas?: bigint };
@@ -124,17 +127,35 @@ export async function transact(
   account: LocalAccount,
   request: Sendable,
 ): Promise<TransactionReceipt> {
-  const [nonce, gas] = await Promise.all([
-    client.getTransactionCount({ address: account.address, blockTag: 'pending' }),
-    request.gas ?? estimateGas(client, account.address, request),
-  ]);
-  const hash = await sendSigned(client, account, { ...request, gas, nonce });
+  const gas = request.gas ?? (await estimateGas(client, account.address, request));
+  const hash = await sendNext(client, account, { ...request, gas });
   const receipt = await receiptOf(client, hash, 60_000);
   if (receipt.status !== 'success') {
     await client.call({ account: account.address, ...request });
     throw new Error(`transaction ${hash} reverted (gas used ${receipt.gasUsed})`);
   }
   return receipt;
+}
+
+/** Two processes may share a dev key (the market and a push of its prices): who loses the nonce takes the next one. */
+async function sendNext(
+  client: ChainClient,
+  account: LocalAccount,
+  request: Sendable & { gas: bigint },
+): Promise<Hex> {
+  for (let attempt = 1; ; attempt++) {
+    const nonce = await client.getTransactionCount({
+      address: account.address,
+      blockTag: 'pending',
+    });
+    try {
+      return await sendSigned(client, account, { ...request, nonce });
+    } catch (error) {
+      // expected: the node refused it for its nonce, so nothing of it will ever be mined
+      const taken = /nonce too low|underpriced/i.test(reasonOf(error));
+      if (!taken || attempt === MAX_NONCE_RACES) throw error;
+    }
+  }
 }
 
 /** Polls for a receipt: with a block per transaction it is there at once. Throws after `timeoutMs`. */

@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, loadConfig, loadEnvFile } from '../../runtime/config.ts';
 import { type Child, startChild } from './children.ts';
+import { lockFolder } from './lock.ts';
 import { readableLine } from './log.ts';
 import { startOptions } from './options.ts';
 import { takenPorts } from './ports.ts';
@@ -60,8 +61,16 @@ async function main(): Promise<void> {
   }
 
   const startedAt = Date.now();
-  // Rows of an earlier run speak of another chain: a run that was killed may have left its folder.
   const data = join(root, '.data', `start-${config.LOCAL_CHAIN_PORT}`);
+  const lock = lockFolder(data);
+  if (lock === null) {
+    process.stderr.write(
+      `Another npm start with LOCAL_CHAIN_PORT=${config.LOCAL_CHAIN_PORT} is under way here. Stop it, or choose other ports: LOCAL_CHAIN_PORT=… API_PORT=… RELAYER_PORT=… KEEPER_PORT=… npm start\n`,
+    );
+    process.exitCode = 1;
+    return;
+  }
+  // Rows of an earlier run speak of another chain: a run that was killed may have left its folder.
   rmSync(data, { recursive: true, force: true });
   mkdirSync(data, { recursive: true });
   const children: Child[] = [];
@@ -73,6 +82,7 @@ async function main(): Promise<void> {
     say(`\nStopping (${why}) …`);
     for (const child of children.toReversed()) await child.stop(STOP_DEADLINE_MS);
     rmSync(data, { recursive: true, force: true });
+    lock.release();
     try {
       rmdirSync(join(root, '.data'));
     } catch {

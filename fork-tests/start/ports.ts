@@ -15,10 +15,16 @@ export async function isTaken(port: number): Promise<boolean> {
 /** One line per taken port that says what to do; empty when all are free. */
 export async function takenPorts(uses: readonly PortUse[]): Promise<string[]> {
   const lines: string[] = [];
-  for (const { variable, port, what } of uses) {
-    if (await isTaken(port)) {
+  for (const [index, { variable, port, what }] of uses.entries()) {
+    const another = `${variable}=${port > 55_535 ? port - 10_000 : port + 10_000} npm start`;
+    const twin = uses.slice(0, index).find((earlier) => earlier.port === port);
+    if (twin !== undefined) {
       lines.push(
-        `Port ${port} (${what}) is taken. Stop what uses it, or choose another: ${variable}=${port + 10_000} npm start`,
+        `Port ${port} is given to the ${twin.what} and the ${what}. Choose another: ${another}`,
+      );
+    } else if (await isTaken(port)) {
+      lines.push(
+        `Port ${port} (${what}) is taken. Stop what uses it, or choose another: ${another}`,
       );
     }
   }

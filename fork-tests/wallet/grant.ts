@@ -1,6 +1,6 @@
 import { encodeFunctionData, erc20Abi } from 'viem';
 import { USD } from '../../contracts-abi/constants.ts';
-import { accountFactoryAbi } from '../../contracts-abi/generated/index.ts';
+import { accountFactoryAbi, sessionModuleAbi } from '../../contracts-abi/generated/index.ts';
 import { devAccount, type Role } from '../chain/seed/accounts.ts';
 import type { DevWallet } from './open.ts';
 import { sendCall } from './send.ts';
@@ -20,6 +20,16 @@ export async function grant(wallet: DevWallet, owner: Role, key: Role, dollarsAD
     functionName: 'accountOf',
     args: [ownerAddress],
   });
+  const keyAddress = devAccount(key).account.address;
+  const { validUntil } = await client.readContract({
+    address: deployment.sessionModule,
+    abi: sessionModuleAbi,
+    functionName: 'grantOf',
+    args: [account, keyAddress],
+  });
+  if (validUntil !== 0) {
+    throw new Error(`${key} has a grant of ${owner} already: this wallet makes only the first one`);
+  }
   const { timestamp } = await client.getBlock();
   const opened = await sendCall(
     wallet,
@@ -30,7 +40,7 @@ export async function grant(wallet: DevWallet, owner: Role, key: Role, dollarsAD
       functionName: 'openAndGrant',
       args: [
         {
-          key: devAccount(key).account.address,
+          key: keyAddress,
           validUntil: Number(timestamp) + 7 * 86_400,
           maxSlippageBps: 100,
           coverEnabled: false,
@@ -46,5 +56,5 @@ export async function grant(wallet: DevWallet, owner: Role, key: Role, dollarsAD
     deployment.usdg,
     encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [account, ACCOUNT_FUNDS] }),
   );
-  return { owner: ownerAddress, account, key: devAccount(key).account.address, opened, funded };
+  return { owner: ownerAddress, account, key: keyAddress, opened, funded };
 }

@@ -9,6 +9,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { BaseError } from 'viem';
+import { describeRevert, revertDataOf } from '../../contracts-abi/revert.ts';
 import { grant } from './grant.ts';
 import { push, warp } from './market.ts';
 import { isRole, openWallet } from './open.ts';
@@ -89,7 +90,14 @@ try {
       throw new UsageError(USAGE);
   }
 } catch (error) {
-  const said = error instanceof BaseError ? error.shortMessage : (error as Error).message;
+  // A contract's reason first: the node words it from raw bytes.
+  const revert = revertDataOf(error);
+  const said =
+    revert !== null
+      ? `it would revert: ${describeRevert(revert)}`
+      : error instanceof BaseError
+        ? error.shortMessage
+        : (error as Error).message;
   process.stderr.write(`${said}\n`);
   process.exitCode = 1;
 }

@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem';
 import { z } from 'zod';
 import { addressSchema, bytesSchema, uintStringSchema } from '../../runtime/schema.ts';
+import { estimateGas } from '../chain/client.ts';
 import { devAccount, type Role } from '../chain/seed/accounts.ts';
 import type { DevWallet } from './open.ts';
 
@@ -10,9 +11,13 @@ const planSchema = z.object({
   tx: call.extend({ value: uintStringSchema }),
 });
 
-export type Sent = { hash: Hex; status: 'success' | 'reverted'; gasUsed: string };
+export type Sent = { hash: Hex; status: 'success'; gasUsed: string };
 
-/** Signs and sends one transaction and waits until it is mined. */
+/**
+ * Signs and sends one transaction and waits until it is mined. Gas is the estimate and a half: what a swap needs moves
+ * with the market between the estimate and the block.
+ * @throws with the reason when it would revert or did.
+ */
 export async function sendCall(
   wallet: DevWallet,
   role: Role,
@@ -21,9 +26,16 @@ export async function sendCall(
   value = 0n,
 ): Promise<Sent> {
   const { account } = devAccount(role);
-  const hash = await wallet.client.sendTransaction({ account, to, data, value });
-  const receipt = await wallet.client.waitForTransactionReceipt({ hash, timeout: 30_000 });
-  return { hash, status: receipt.status, gasUsed: receipt.gasUsed.toString() };
+  const { client } = wallet;
+  const gas = ((await estimateGas(client, account.address, { to, data, value })) * 3n) / 2n;
+  const hash = await client.sendTransaction({ account, to, data, value, gas });
+  const { status, gasUsed } = await client.waitForTransactionReceipt({ hash, timeout: 30_000 });
+  if (status !== 'success') {
+    throw new Error(
+      `transaction ${hash} was mined and reverted: the market moved past its limit; build the plan again`,
+    );
+  }
+  return { hash, status, gasUsed: gasUsed.toString() };
 }
 
 /** A plan of the API: the approval first where there is one, then the transaction. */
