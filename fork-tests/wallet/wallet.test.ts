@@ -32,10 +32,10 @@ afterAll(() => stop());
 it('pushes prices with the key that the market sends from at the same time', async () => {
   const maker = devAccount('maker').account;
   const { address } = tokenOf(manifest, 'WETH');
-  let going = true;
+  const ending = new AbortController();
   const market = (async () => {
     let sent = 0;
-    while (going) {
+    while (!ending.signal.aborted) {
       await write(client, maker, {
         address: manifest.maker,
         abi: marketMakerAbi,
@@ -51,7 +51,7 @@ it('pushes prices with the key that the market sends from at the same time', asy
       await pushPrice(client, maker, manifest, symbol, 0.99);
     }
   } finally {
-    going = false;
+    ending.abort();
   }
   expect(await market).toBeGreaterThan(3);
 });
