@@ -37,6 +37,14 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          name: 'live-fork',
+          include: ['fork-tests/e2e/*.test.ts'],
+          globalSetup: ['fork-tests/harness/synthetic-setup.ts'],
+        },
+      },
+      {
+        test: {
+          ...shared,
           name: 'system',
           include: ['fork-tests/system/**/*.test.ts'],
           testTimeout: 300_000,

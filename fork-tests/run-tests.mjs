@@ -96,7 +96,7 @@ function vitest(projects) {
 }
 
 if (process.argv.includes('--system')) {
-  vitest(['system']);
+  vitest(['live-fork', 'system']);
 } else {
   // The Solidity compiler keeps one core busy for a minute: the checks take the other.
   await Promise.all([checks(), forge()]);

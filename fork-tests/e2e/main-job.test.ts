@@ -32,6 +32,9 @@ type Plan = {
   tx: { to: Address; data: Hex; value: string };
 };
 
+/** A basket that can stand on the live chain too: all of these trade there. */
+const MAG7 = ['NVDA', 'AAPL', 'MSFT', 'AMZN', 'GOOGL', 'META', 'TSLA'];
+
 let fork: Fork;
 let stack: Stack;
 
@@ -84,9 +87,9 @@ describe('the main job', () => {
   it('fills a stop that the price crossed: the owner has the USDG, the keeper more than its gas', async () => {
     const alice = fork.accounts.alice.account.address;
     const keeper = fork.accounts.keeper.account.address;
-    const vault = fork.vault('CHIP');
+    const vault = fork.vault('MAG7');
 
-    const buy = await build('/v1/tx/buy', { ticker: 'CHIP', amountUsdg: 2_000, address: alice });
+    const buy = await build('/v1/tx/buy', { ticker: 'MAG7', amountUsdg: 2_000, address: alice });
     const spentBefore = await usdg('alice');
     await sendPlan('alice', buy);
     const shares = await balance(vault, alice);
@@ -101,7 +104,7 @@ describe('the main job', () => {
     });
     const stopNav = Number(((Number(reference) / 1e18) * 0.97).toFixed(4));
     const exit = await build('/v1/tx/exit', {
-      ticker: 'CHIP',
+      ticker: 'MAG7',
       address: alice,
       shares: shares.toString(),
       stopNav,
@@ -125,7 +128,7 @@ describe('the main job', () => {
 
     const ownerBefore = await usdg('alice');
     const keeperBefore = await usdg('keeper');
-    for (const symbol of ['NVDA', 'AVGO', 'AMD', 'INTC']) await fork.pushPrice(symbol, 0.95);
+    for (const symbol of MAG7) await fork.pushPrice(symbol, 0.95);
     // Spot has crossed, the average has not: nothing may be filled yet.
     const { body: early } = await stack.get(`${stack.urls.api}/v1/jobs`);
     expect(early.jobs).toEqual([]);
