@@ -2,9 +2,11 @@
 import { CHAIN_ID } from '../contracts-abi/constants.ts';
 import { readDeployment } from '../contracts-abi/deployment.ts';
 import { assertChainId, createChainClient } from '../runtime/chain/client.ts';
+import { steadyNow } from '../runtime/clock.ts';
 import { ConfigError } from '../runtime/config.ts';
 import { createHttpApp, type Listening, listen } from '../runtime/http/server.ts';
 import { loadWallets } from '../runtime/keys/wallets.ts';
+import { endProcess } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import type { DurablePoint } from '../runtime/sender/context.ts';
@@ -60,6 +62,8 @@ export type KeeperMode = {
   serve: boolean;
   /** Told of each durable point of the sender: the kill tests end the process there. */
   onDurablePoint?: (point: DurablePoint) => void;
+  /** Told when the sender must stop for good; default: the process ends. */
+  onFatal?: (error: unknown) => void;
 };
 
 /**
@@ -85,7 +89,7 @@ export async function createKeeper(
   });
   await assertChainId(client);
   let known: KnownProtocol = await readKnownProtocol(client, deployment);
-  let knownMs = Date.now();
+  let knownMs = steadyNow();
 
   const store = await openStore<StoreTables>({
     url: config.DATABASE_URL ?? DEFAULT_DATABASE_URL,
@@ -105,16 +109,23 @@ export async function createKeeper(
       logger,
       registry: metrics.registry,
       metricsPrefix: 'basket_keeper',
+      // A sender that has stopped would leave a process that looks well and never sends again.
+      onFatal: mode.onFatal ?? endProcess,
       ...(mode.onDurablePoint === undefined ? {} : { onDurablePoint: mode.onDurablePoint }),
     });
     await sender.start();
 
-    const journal = createJournal(store.db);
+    const journal = createJournal(store.db, steadyNow);
     const context: KeeperContext = {
       logger: logger.child({ module: 'keeper' }),
       metrics: createKeeperMetrics(metrics),
       journal,
-      memories: createMemories({ journal, rules: PATIENCE_RULES, capacity: MEMORY_CAPACITY }),
+      memories: createMemories({
+        journal,
+        rules: PATIENCE_RULES,
+        capacity: MEMORY_CAPACITY,
+        now: steadyNow,
+      }),
       sender,
       simulator: createSimulator({
         client,
@@ -135,13 +146,14 @@ export async function createKeeper(
       arming: config.KEEPER_ARM,
       dryRun: mode.dryRun,
       submitTimeoutMs: SUBMIT_TIMEOUT_MS,
-      now: Date.now,
+      now: steadyNow,
     };
     const world = createWorldView({
       client,
       oracle: deployment.oracle,
       tipWei: senderSettings(config).tip,
       timeoutMs: config.RPC_TIMEOUT_MS,
+      now: steadyNow,
     });
     const ticker = createTicker({
       context,
@@ -149,8 +161,8 @@ export async function createKeeper(
       protocol: {
         known: () => known,
         refresh: async () => {
-          if (Date.now() - knownMs < REGISTRY_EVERY_MS) return;
-          knownMs = Date.now();
+          if (steadyNow() - knownMs < REGISTRY_EVERY_MS) return;
+          knownMs = steadyNow();
           try {
             known = await readKnownProtocol(client, deployment);
           } catch (err) {
@@ -179,6 +191,7 @@ export async function createKeeper(
         readiness: keeperChecks({
           tick: () => ticker.status(),
           world,
+          now: steadyNow,
           sender: sender.status.bind(sender),
           limits: {
             tickMs: TICK_MAX_AGE_MS + config.KEEPER_POLL_MS,
@@ -229,13 +242,13 @@ function assembled(parts: {
       });
     },
     async settle(ms) {
-      const until = Date.now() + ms;
+      const until = steadyNow() + ms;
       for (;;) {
         await settleAttempts(context, ethPrice());
         const open = await context.journal.unsettled(200);
         const waiting = open.filter(({ outcome }) => outcome !== 'mined' && outcome !== 'reverted');
         if (waiting.length === 0) return true;
-        const left = until - Date.now();
+        const left = until - steadyNow();
         const [first] = waiting;
         if (left <= 0 || first === undefined) return false;
         // One of them at a time: each wait is the sender's own, on its own poll.

@@ -3,6 +3,7 @@ import type { JobMemory, Journal } from './journal/journal.ts';
 import {
   after,
   FRESH,
+  LONGEST_WAIT_MS,
   type Patience,
   type PatienceEvent,
   type PatienceRules,
@@ -40,6 +41,7 @@ export function createMemories(options: {
     }
     const stored = await journal.readJob(jobKey);
     const entry: Entry = { ...(stored ?? { ...job, patience: FRESH, gas: null }), fingerprint: '' };
+    entry.patience = reread(entry.patience, now(), rules);
     entries.set(jobKey, entry);
     for (const oldest of entries.keys()) {
       if (entries.size <= capacity) break;
@@ -70,6 +72,19 @@ export function createMemories(options: {
       }
       return count;
     },
+  };
+}
+
+/** Written by a process whose clock may have been ahead of ours: no wait is longer than one begun now. */
+function reread(patience: Patience, nowMs: number, rules: PatienceRules): Patience {
+  const { quarantine } = patience;
+  return {
+    ...patience,
+    notBeforeMs: Math.min(patience.notBeforeMs, nowMs + LONGEST_WAIT_MS),
+    quarantine:
+      quarantine === null
+        ? null
+        : { ...quarantine, untilMs: Math.min(quarantine.untilMs, nowMs + rules.quarantineMs) },
   };
 }
 

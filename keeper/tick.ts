@@ -28,6 +28,9 @@ export type Protocol = {
   refresh: () => Promise<void>;
 };
 
+/** What the store said when the journal could not be written; at most one per order under way. */
+type StoreFaults = { faults: unknown[] };
+
 export type TickStatus = {
   lastTickMs: number | null;
   /** When any source last answered with a list. */
@@ -40,6 +43,12 @@ export type Ticker = {
   tick(signal: AbortSignal): Promise<void>;
   status(): TickStatus;
 };
+
+/** SQLite's own codes; what carries none is judged by whether the journal takes a line. */
+function isOfStore(fault: unknown): boolean {
+  if (!(fault instanceof Error) || !('code' in fault)) return false;
+  return typeof fault.code === 'string' && fault.code.startsWith('SQLITE_');
+}
 
 export function createTicker(options: {
   context: KeeperContext;
@@ -119,6 +128,22 @@ export function createTicker(options: {
     }
   }
 
+  /**
+   * An unexpected fault is the order's own only where the journal can still be written: a full disk is nobody's fault
+   * among the orders, and must not put them into quarantine.
+   */
+  async function noteFault(jobKey: string, fault: unknown, { faults }: StoreFaults): Promise<void> {
+    try {
+      if (isOfStore(fault)) throw fault;
+      await decide(context, jobKey, 'failed', 'unexpected fault');
+    } catch (error) {
+      faults.push(error);
+      await applyEvent(context, jobKey, { tag: 'unavailable' });
+      return;
+    }
+    await applyEvent(context, jobKey, { tag: 'failed', reason: 'unexpected fault' });
+  }
+
   async function considerAll(orders: Map<string, Admitted[]>): Promise<void> {
     const world = await options.world.read(orders.size > 0 ? BUSY_WORLD_MS : IDLE_WORLD_MS);
     if (world === null) return;
@@ -126,6 +151,7 @@ export function createTicker(options: {
     metrics.ethPrice.set(Number(world.market.ethPrice ?? 0n) / 1e18);
     const endsAt = now() + TICK_BUDGET_MS;
     let faults = 0;
+    const faulty: StoreFaults = { faults: [] };
     const dearest = (variants: readonly Admitted[]) =>
       variants.reduce((most, { promisedUsdg }) => (promisedUsdg > most ? promisedUsdg : most), 0n);
     const sorted = [...orders].sort(([, a], [, b]) => (dearest(b) > dearest(a) ? 1 : -1));
@@ -138,13 +164,14 @@ export function createTicker(options: {
           if (considered === 'chain_unavailable') faults += 1;
           else if (considered !== 'waited') faults = 0;
         } catch (err) {
-          // Not expected: a fault of ours or of the store. The order waits; the others go on.
           logger.error({ err, job: jobKey }, 'considering a job failed');
-          await applyEvent(context, jobKey, { tag: 'failed', reason: 'unexpected fault' });
+          await noteFault(jobKey, err, faulty);
         }
       },
-      () => faults >= FAULTS_UNTIL_CHAIN || now() > endsAt,
+      () => faulty.faults.length > 0 || faults >= FAULTS_UNTIL_CHAIN || now() > endsAt,
     );
+    const [storeFault] = faulty.faults;
+    if (storeFault !== undefined) throw storeFault;
   }
 
   return {

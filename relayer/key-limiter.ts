@@ -1,3 +1,5 @@
+import { steadyNow } from '../runtime/clock.ts';
+
 /** A token bucket per session key, in a bounded map: the least recently seen key is forgotten first. */
 export type KeyLimiter = {
   /** Takes one token; `retryAfterSeconds` when there is none. */
@@ -7,7 +9,7 @@ export type KeyLimiter = {
 
 export function createKeyLimiter(
   options: { perMinute: number; maxKeys: number },
-  now: () => number = Date.now,
+  now: () => number = steadyNow,
 ): KeyLimiter {
   const buckets = new Map<string, { tokens: number; at: number }>();
   const perMs = options.perMinute / 60_000;

@@ -22,8 +22,11 @@ import type { GasBudget } from './gas-budget.ts';
 import type { KeyLimiter } from './key-limiter.ts';
 import { currentFee, type FeePolicy } from './quote.ts';
 import type { Refusal } from './refusal.ts';
+import { senderStateOf } from './slot-state.ts';
 import type { SlotStore, Version } from './slot-store.ts';
-import { admit, intentKey, type Slot } from './slots.ts';
+import { admit, type Slot } from './slots.ts';
+import { createStopSignal } from './stop-signal.ts';
+import type { StoreHealth } from './store-health.ts';
 import { type SubmissionDeps, submitSlot } from './submission.ts';
 import { createVetting, executeCalldata } from './vetting.ts';
 
@@ -45,6 +48,7 @@ export type RelayDeps = {
   slots: SlotStore;
   limiter: KeyLimiter;
   budget: GasBudget;
+  health: StoreHealth;
   logger: Logger;
   chain: {
     session: SessionReader;
@@ -85,10 +89,7 @@ export function createRelay(deps: RelayDeps): Relay {
   const running = new Map<Hex, Promise<Outcome>>();
   let inFlight = 0;
   let stopping = false;
-  let signalStop: () => void = () => undefined;
-  const stopped = new Promise<void>((resolve) => {
-    signalStop = resolve;
-  });
+  const stops = createStopSignal();
 
   const submission: SubmissionDeps = {
     sender,
@@ -108,16 +109,18 @@ export function createRelay(deps: RelayDeps): Relay {
       (await chain.nonceUsed(slot.id.account, slot.id.nonce))
         ? await vetting.nonceUsedRefusal(slot.action, slot.digest)
         : null,
-    stopped,
+    unlessStopped: stops.unlessStopped,
     now,
-    onFault: (err, what, slot) => logger.warn({ err, digest: slot.digest }, what),
+    onFault: (err, what, slot) => {
+      deps.health.note(err);
+      logger.warn({ err, digest: slot.digest }, what);
+    },
   };
   const submit = (slot: Slot, gas: bigint | null): Promise<Outcome> =>
     submitSlot(submission, slot, gas, policy.waitMs);
 
   const takenBy = async (slot: Slot): Promise<Outcome> => {
-    const stored = await sender.get(intentKey(slot.digest, slot.attempt));
-    return refused(takenRefusal(slot, stored?.state ?? null));
+    return refused(takenRefusal(slot, await senderStateOf(sender, slot)));
   };
 
   /** What a slot that somebody claimed says to this digest; null while it is open. */
@@ -175,6 +178,7 @@ export function createRelay(deps: RelayDeps): Relay {
 
   /** A fault before anything was handed to the sender. */
   const faultRefusal = (err: unknown): Refusal => {
+    deps.health.note(err);
     logger.warn({ err }, 'fault before broadcast');
     return err instanceof BaseError
       ? { code: 'UPSTREAM', message: 'the chain cannot be reached now: nothing was sent' }
@@ -248,7 +252,7 @@ export function createRelay(deps: RelayDeps): Relay {
     inFlight: () => inFlight,
     stop: () => {
       stopping = true;
-      signalStop();
+      stops.signal();
     },
   };
 }

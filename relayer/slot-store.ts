@@ -34,9 +34,14 @@ export type SlotStore = {
   retry(slot: Slot): Promise<boolean>;
   /** Claimed slots whose deadline is at or after `since` (unix seconds): what a restart may have interrupted. */
   claimedSince(since: number, limit: number): Promise<Slot[]>;
+  /** A durable write without effect; rejects while the store takes none. */
+  probe: () => Promise<void>;
   /** Forgets open slots whose deadline and quote ended before `before` (unix seconds); returns how many. */
   purge(before: number): Promise<number>;
 };
+
+/** A row of the first day of 1970: no day's gas is counted by it. */
+const PROBE = 'probe';
 
 export function createSlotStore(db: Kysely<RelayTables>, now: () => number = Date.now): SlotStore {
   const where = (id: SlotId) => ({
@@ -168,6 +173,13 @@ export function createSlotStore(db: Kysely<RelayTables>, now: () => number = Dat
         .limit(limit)
         .execute();
       return rows.map(slotOf);
+    },
+    probe: async () => {
+      await db
+        .insertInto('relay_gas')
+        .values({ intent_key: PROBE, day: 0, wei: '0' })
+        .onConflict((conflict) => conflict.column('intent_key').doUpdateSet({ day: 0 }))
+        .execute();
     },
     purge: async (before) => {
       const result = await db

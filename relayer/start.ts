@@ -8,7 +8,7 @@ import { assertChainId, createChainClient } from '../runtime/chain/client.ts';
 import { ConfigError } from '../runtime/config.ts';
 import { listen } from '../runtime/http/server.ts';
 import { loadWallets } from '../runtime/keys/wallets.ts';
-import type { Running } from '../runtime/lifecycle.ts';
+import { endProcess, type Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import type { ReadinessCheck } from '../runtime/readiness.ts';
@@ -29,6 +29,7 @@ import { type RelayTables, relayMigrations } from './migrations.ts';
 import { createRelay } from './relay.ts';
 import { createServer } from './server.ts';
 import { createSlotStore } from './slot-store.ts';
+import { createStoreHealth } from './store-health.ts';
 import { createUpkeep } from './upkeep.ts';
 
 const MAX_LIMITED_KEYS = 10_000;
@@ -38,7 +39,7 @@ const DRAIN_MS = 4_000;
 
 export type RunningRelayer = Running & { url: string; port: number; sender: Sender };
 
-export type StartOptions = Pick<SenderDeps<SenderTables>, 'onDurablePoint'>;
+export type StartOptions = Pick<SenderDeps<SenderTables>, 'onDurablePoint' | 'onFatal'>;
 
 /**
  * @throws ConfigError for wallets that cannot be used; Error when chain, deployment and configuration do not fit.
@@ -80,10 +81,13 @@ export async function startRelayer(
     logger,
     registry: metrics.registry,
     metricsPrefix: 'basket_relayer',
+    // A sender that has stopped would leave a process that answers and never sends again.
+    onFatal: endProcess,
     ...options,
   });
   const slots = createSlotStore(store.db);
   const budget = createGasBudget(store.db, gasBudgetWei(config));
+  const health = createStoreHealth(slots.probe);
   const limiter = createKeyLimiter({
     perMinute: config.RELAY_KEY_REQUESTS_PER_MINUTE,
     maxKeys: MAX_LIMITED_KEYS,
@@ -97,6 +101,7 @@ export async function startRelayer(
     slots,
     limiter,
     budget,
+    health,
     logger: logger.child({ module: 'relay' }),
     chain: {
       session: createSessionReader(client, deployment),
@@ -115,7 +120,7 @@ export async function startRelayer(
     gasSpentWei: budget.spentWei,
     limitedKeys: limiter.size,
   });
-  const upkeep = createUpkeep({ sender, slots, budget, relay, logger });
+  const upkeep = createUpkeep({ sender, slots, budget, relay, health, logger });
   try {
     await budget.load();
     await sender.start();
@@ -124,7 +129,11 @@ export async function startRelayer(
     const app = createServer({
       logger,
       metrics,
-      readiness: [{ name: 'chain', check: marks.readiness }, ...senderReadiness(sender, budget)],
+      readiness: [
+        { name: 'chain', check: marks.readiness },
+        { name: 'store', check: health.readiness },
+        ...senderReadiness(sender, budget),
+      ],
       http: {
         bodyLimitBytes: config.HTTP_BODY_LIMIT_BYTES,
         trustProxy: config.HTTP_TRUST_PROXY,

@@ -6,6 +6,7 @@
  * hand-over is answered as uncertain, with what is known.
  */
 import type { Hex } from 'viem';
+import { steadyNow } from '../runtime/clock.ts';
 import type { Intent, IntentState, Sender } from '../runtime/sender/types.ts';
 import {
   hashOf,
@@ -31,8 +32,8 @@ export type SubmissionDeps = {
   intentOf: (slot: Slot, key: string, gas: bigint) => Intent;
   /** The refusal NONCE_USED when the chain says that the slot's nonce is used; null when it is free. */
   nonceUsed: (slot: Slot) => Promise<Refusal | null>;
-  /** Resolves when the process stops: waits end early, what is in flight stays in the journal. */
-  stopped: Promise<void>;
+  /** The work's result, or null when the process stops first: what is in flight stays in the journal. */
+  unlessStopped: <T>(work: Promise<T>) => Promise<T | null>;
   /** Unix milliseconds. */
   now: () => number;
   onFault: (error: unknown, what: string, slot: Slot) => void;
@@ -51,7 +52,7 @@ export async function submitSlot(
   gas: bigint | null,
   waitMs: number,
 ): Promise<Outcome> {
-  const deadline = Date.now() + waitMs;
+  const deadline = steadyNow() + waitMs;
   let slot = claimed;
   let known = gas;
   for (;;) {
@@ -78,7 +79,7 @@ export async function submitSlot(
 
 type Sent = { tag: 'state'; state: IntentState } | { tag: 'outcome'; outcome: Outcome };
 
-/** One attempt: finds its intent or makes it, and waits for it until `deadline` (unix ms). */
+/** One attempt: finds its intent or makes it, and waits for it until `deadline` (by the steady clock). */
 async function sendAttempt(
   deps: SubmissionDeps,
   slot: Slot,
@@ -97,8 +98,8 @@ async function sendAttempt(
     } else {
       hash = hashOf(stored.state);
     }
-    const waitMs = Math.max(0, deadline - Date.now());
-    await Promise.race([deps.sender.wait(key, 'settled', waitMs), deps.stopped]);
+    const waitMs = Math.max(0, deadline - steadyNow());
+    await deps.unlessStopped(deps.sender.wait(key, 'settled', waitMs));
     const settled = await deps.sender.get(key);
     return settled === null
       ? { tag: 'outcome', outcome: refused(uncertainRefusal(slot.digest, null)) }
@@ -132,10 +133,9 @@ async function handOver(
   }
   try {
     const submitting = deps.sender.submit(deps.intentOf(slot, key, limit), {
-      timeoutMs: Math.max(1, deadline - Date.now()),
+      timeoutMs: Math.max(1, deadline - steadyNow()),
     });
-    const stopped = deps.stopped.then(() => null);
-    const state = await Promise.race([submitting, stopped]);
+    const state = await deps.unlessStopped(submitting);
     if (state !== null) return { tag: 'state', state };
     // The process ends: the row may stand already, and then the next process sends what this one could not.
     submitting.catch((error: unknown) =>

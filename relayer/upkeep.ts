@@ -7,7 +7,8 @@ import type { Sender } from '../runtime/sender/types.ts';
 import type { GasBudget } from './gas-budget.ts';
 import type { Relay } from './relay.ts';
 import type { SlotStore } from './slot-store.ts';
-import { digestOfIntent } from './slots.ts';
+import { digestOfIntent, intentKey, type Slot } from './slots.ts';
+import type { StoreHealth } from './store-health.ts';
 
 export type Upkeep = {
   /** Picks up what an earlier process left; call after the sender has started. */
@@ -16,9 +17,11 @@ export type Upkeep = {
   stop(): Promise<void>;
 };
 
-const ROUND_MS = 60_000;
+const ROUND_MS = 15_000;
 /** Actions live for 15 minutes; clocks may differ by more than that without harm. */
 const LOOK_BACK_SECONDS = 3_600;
+/** In later rounds only what may still be good by the chain's clock is gone on with. */
+const LATE_SECONDS = 60;
 const KEEP_UNSENT_SECONDS = 3_600;
 const MAX_RESUMED = 1_000;
 
@@ -27,10 +30,11 @@ export function createUpkeep(deps: {
   slots: SlotStore;
   budget: GasBudget;
   relay: Relay;
+  health: StoreHealth;
   logger: Logger;
   now?: () => number;
 }): Upkeep {
-  const { sender, slots, budget, relay, logger } = deps;
+  const { sender, slots, budget, relay, health, logger } = deps;
   const now = deps.now ?? Date.now;
   const tasks = new Set<Promise<void>>();
   let stopped = false;
@@ -38,7 +42,10 @@ export function createUpkeep(deps: {
   const run = (what: string, task: () => Promise<void>): void => {
     if (stopped) return;
     const running: Promise<void> = task()
-      .catch((err: unknown) => logger.warn({ err }, `${what} failed`))
+      .catch((err: unknown) => {
+        health.note(err);
+        logger.warn({ err }, `${what} failed`);
+      })
       .finally(() => tasks.delete(running));
     tasks.add(running);
   };
@@ -60,25 +67,44 @@ export function createUpkeep(deps: {
     }
   });
 
-  const pickUp = async (): Promise<void> => {
-    const since = Math.floor(now() / 1_000) - LOOK_BACK_SECONDS;
+  /** Nothing of the slot is under way or in the chain: its last attempt never left, was displaced, or never was. */
+  const isLeft = async (slot: Slot): Promise<boolean> => {
+    const stored = await sender.get(intentKey(slot.digest, slot.attempt));
+    return stored === null || ['refused', 'cancelled', 'superseded'].includes(stored.state.tag);
+  };
+
+  const pickUp = async (lookBackSeconds: number): Promise<void> => {
+    const since = Math.floor(now() / 1_000) - lookBackSeconds;
     for (const slot of await slots.claimedSince(since, MAX_RESUMED)) {
       if (stopped) return;
-      await relay.resume(slot);
+      if (await isLeft(slot)) await relay.resume(slot);
     }
   };
 
-  const round = async (): Promise<void> => {
+  const tidy = async (): Promise<void> => {
+    await health.recheck();
     await budget.load();
     await slots.purge(Math.floor(now() / 1_000) - KEEP_UNSENT_SECONDS);
+  };
+  let inRound = false;
+  const round = async (): Promise<void> => {
+    if (inRound) return;
+    inRound = true;
+    try {
+      await tidy();
+      // A try that met a chain out of reach or an empty wallet is not the last one: what was accepted is owed.
+      await pickUp(LATE_SECONDS);
+    } finally {
+      inRound = false;
+    }
   };
   const timer = setInterval(() => run('upkeep', round), ROUND_MS);
   timer.unref();
 
   return {
     start: async () => {
-      await round();
-      run('picking up interrupted actions', pickUp);
+      await tidy();
+      run('picking up interrupted actions', () => pickUp(LOOK_BACK_SECONDS));
     },
     stop: async () => {
       stopped = true;

@@ -11,7 +11,8 @@ import type { Session } from './checks/session.ts';
 import { firstRefusal, type Refusal } from './refusal.ts';
 import type { RelayDeps } from './relay.ts';
 import { innermostRevert, refusalOfRevert } from './revert.ts';
-import { intentKey, type Slot } from './slots.ts';
+import { senderStateOf } from './slot-state.ts';
+import type { Slot } from './slots.ts';
 
 /** An action that passed, with the gas it needs (no headroom), or why it cannot go out now. */
 export type Vetted = { tag: 'passed'; gas: bigint } | { tag: 'refused'; refusal: Refusal };
@@ -43,7 +44,7 @@ export function createVetting(deps: RelayDeps): Vetting {
   const ownExecution = async (action: Action): Promise<{ hash: Hex; digest: Hex } | null> => {
     const slot = await slots.find({ module, account: action.account, nonce: action.nonce });
     if (slot === null || slot.state === 'open') return null;
-    const state = (await sender.get(intentKey(slot.digest, slot.attempt)))?.state;
+    const state = await senderStateOf(sender, slot);
     return state?.tag === 'mined' ? { hash: state.hash, digest: slot.digest } : null;
   };
 

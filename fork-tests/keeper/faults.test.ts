@@ -180,7 +180,7 @@ describe('jobs', () => {
     await keeper.tick();
     const [timeline] = await keeper.journal.timeline(id);
     expect(timeline?.decisions).toMatchObject([
-      { decision: 'failed', detail: 'unknown error 0x00000000 (1024 bytes)' },
+      { decision: 'failed', detail: 'reverted with an unknown error 0x00000000' },
     ]);
     expect(await fork.client.getTransactionCount({ address: keeper.executor })).toBe(0);
   });

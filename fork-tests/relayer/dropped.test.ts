@@ -5,6 +5,7 @@ import { USD } from '../../contracts-abi/constants.ts';
 import { type Action, actionDigest } from '../../contracts-abi/typed-data.ts';
 import { intentKey } from '../../relayer/slots.ts';
 import { useFork } from '../harness/fork.ts';
+import { startProxy } from '../proxy/proxy.ts';
 import { type Agent, buyAction, executions, openAgent, signedBody } from './agent.ts';
 import {
   type DataFolder,
@@ -69,6 +70,15 @@ async function takeNonceByHand(): Promise<void> {
   await fork.client.mine({ blocks: 30 });
 }
 
+/** The cancel is an empty transfer to oneself in place of the execution. */
+async function cancelInPool(): Promise<void> {
+  await until('a cancel in the pool', async () => {
+    const { pending } = await fork.client.getTxpoolContent();
+    const mine = Object.values(pending).flatMap((byNonce) => Object.values(byNonce));
+    return mine.some(({ input }) => input === '0x') ? true : null;
+  });
+}
+
 describe('an action in flight whose nonce the operator takes by hand', () => {
   it('still runs once', async () => {
     const target = await start();
@@ -105,12 +115,7 @@ describe('an action whose transaction was cancelled at the fee cap', () => {
     const { action, body } = await inFlight(target);
     const first = intentKey(digestOf(action), 0);
     const second = intentKey(digestOf(action), 1);
-    // The cancel is an empty transfer to oneself in place of the execution.
-    await until('a cancel in the pool', async () => {
-      const { pending } = await fork.client.getTxpoolContent();
-      const mine = Object.values(pending).flatMap((byNonce) => Object.values(byNonce));
-      return mine.some(({ input }) => input === '0x') ? true : null;
-    });
+    await cancelInPool();
     await fork.client.mine({ blocks: 1 });
     await until('the first attempt cancelled', async () =>
       (await target.sender.get(first))?.state.tag === 'cancelled' ? true : null,
@@ -124,4 +129,37 @@ describe('an action whose transaction was cancelled at the fee cap', () => {
     const runs = await executions(fork, agent.account);
     expect(runs.map(({ args }) => args.digest)).toEqual([digestOf(action)]);
   });
+
+  it('is gone on with by itself when the chain was out of reach at the moment of the second try', async () => {
+    const proxy = await startProxy(fork.url);
+    try {
+      const target = await start({
+        RPC_URLS: proxy.url,
+        RPC_TIMEOUT_MS: '1000',
+        SENDER_STUCK_AFTER_MS: '500',
+        SENDER_MAX_FEE_GWEI: '0.05',
+      });
+      const { action } = await inFlight(target);
+      await cancelInPool();
+      const outage = proxy.on(
+        'eth_estimateGas',
+        {},
+        { fault: 'error', code: -32_603, message: 'internal error', forwarded: false },
+      );
+      await fork.client.mine({ blocks: 1 });
+      await until('the second try failed', async () => (outage.hits > 0 ? true : null));
+      outage.remove();
+      await fork.client.setAutomine(true);
+      // Nobody posts again.
+      await until('it has run', async () =>
+        (await executions(fork, agent.account)).length === 1 ? true : null,
+      );
+      await until('it is told as mined', async () => {
+        const told = await target.get(`/relay/v1/actions/${digestOf(action)}`);
+        return told.body.status === 'mined' ? true : null;
+      });
+    } finally {
+      await proxy.stop();
+    }
+  }, 90_000);
 });

@@ -1,4 +1,5 @@
 /** `once`: one tick, then wait for what it sent. */
+import { steadyNow } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { KeeperConfig } from '../config.ts';
 import { createKeeper } from '../keeper.ts';
@@ -14,7 +15,7 @@ export async function runOnce(
 ): Promise<number> {
   const keeper = await createKeeper(config, logger, { dryRun, serve: false });
   try {
-    const startedMs = Date.now();
+    const startedMs = steadyNow();
     await keeper.tick();
     const settled = await keeper.settle(SETTLE_MS);
     const { sourceOkMs, sourceFault } = keeper.status();

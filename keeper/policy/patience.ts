@@ -48,6 +48,9 @@ export const PATIENCE_RULES: PatienceRules = {
   probationMs: 30_000,
 };
 
+/** No wait but a quarantine is longer. */
+export const LONGEST_WAIT_MS = 300_000;
+
 export const FRESH: Patience = {
   misses: 0,
   failures: 0,
@@ -126,7 +129,7 @@ export function after(
         ...patience,
         misses: 0,
         failures,
-        notBeforeMs: nowMs + backoff(failures - 1, 2_000, 300_000),
+        notBeforeMs: nowMs + backoff(failures - 1, 2_000, LONGEST_WAIT_MS),
       };
       return failures >= rules.failuresUntilQuarantine
         ? quarantined(next, event.reason, fingerprint, nowMs, rules)
@@ -140,7 +143,7 @@ export function after(
     ...patience,
     misses: 0,
     reverts,
-    notBeforeMs: nowMs + backoff(reverts - 1, 15_000, 300_000),
+    notBeforeMs: nowMs + backoff(reverts - 1, 15_000, LONGEST_WAIT_MS),
   };
   return reverts >= rules.revertsUntilQuarantine
     ? quarantined(next, event.reason, fingerprint, nowMs, rules)

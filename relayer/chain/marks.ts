@@ -2,6 +2,7 @@
 import type { PublicClient } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { navOracleAbi } from '../../contracts-abi/generated/index.ts';
+import { steadyNow } from '../../runtime/clock.ts';
 import type { ReadinessResult } from '../../runtime/readiness.ts';
 
 type GasMarks = {
@@ -27,7 +28,7 @@ export function createMarksReader(
   client: PublicClient,
   deployment: Deployment,
   tipWei: bigint,
-  now: () => number = Date.now,
+  now: () => number = steadyNow,
 ): MarksReader {
   let last: { marks: GasMarks; at: number } | null = null;
   let failure: string | null = null;

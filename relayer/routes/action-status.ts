@@ -5,8 +5,8 @@ import { ApiError } from '../../runtime/errors.ts';
 import { hash32Schema } from '../../runtime/schema.ts';
 import type { Sender } from '../../runtime/sender/types.ts';
 import { statusOf } from '../answer.ts';
+import { senderStateOf } from '../slot-state.ts';
 import type { SlotStore } from '../slot-store.ts';
-import { intentKey } from '../slots.ts';
 
 const parameters = z.object({ digest: hash32Schema });
 
@@ -16,9 +16,7 @@ export function actionStatusRoute(slots: SlotStore, sender: Sender): RequestHand
     const slot = await slots.findByDigest(digest);
     if (slot === null)
       throw new ApiError('NOT_FOUND', 'no action with this digest was posted here');
-    const stored = await sender.get(intentKey(slot.digest, slot.attempt));
-    response
-      .set('Cache-Control', 'no-store')
-      .json({ ok: true, digest, ...statusOf(slot, stored?.state ?? null) });
+    const state = await senderStateOf(sender, slot);
+    response.set('Cache-Control', 'no-store').json({ ok: true, digest, ...statusOf(slot, state) });
   };
 }

@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { addressSchema, uintStringSchema } from '../../runtime/schema.ts';
 import type { Sender } from '../../runtime/sender/types.ts';
 import { statusOf } from '../answer.ts';
+import { senderStateOf } from '../slot-state.ts';
 import type { SlotStore } from '../slot-store.ts';
-import { intentKey } from '../slots.ts';
 
 const parameters = z.object({ account: addressSchema, nonce: uintStringSchema });
 
@@ -23,14 +23,13 @@ export function nonceStatusRoute(deps: {
       deps.nonceUsed(account, BigInt(nonce)),
       slots.find({ module, account, nonce: BigInt(nonce) }),
     ]);
-    const stored = slot === null ? null : await sender.get(intentKey(slot.digest, slot.attempt));
+    const state = slot === null ? null : await senderStateOf(sender, slot);
     response.set('Cache-Control', 'no-store').json({
       ok: true,
       account,
       nonce,
       used,
-      action:
-        slot === null ? null : { digest: slot.digest, ...statusOf(slot, stored?.state ?? null) },
+      action: slot === null ? null : { digest: slot.digest, ...statusOf(slot, state) },
     });
   };
 }
