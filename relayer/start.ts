@@ -26,6 +26,7 @@ import { createGasBudget, type GasBudget } from './gas-budget.ts';
 import { createKeyLimiter } from './key-limiter.ts';
 import { watchRelay } from './metrics.ts';
 import { type RelayTables, relayMigrations } from './migrations.ts';
+import { relayErrorBody } from './refusal.ts';
 import { createRelay } from './relay.ts';
 import { createServer } from './server.ts';
 import { createSlotStore } from './slot-store.ts';
@@ -145,7 +146,7 @@ export async function startRelayer(
       module: deployment.sessionModule,
       nonceUsed,
     });
-    const listening = await listen(app, config.HTTP_HOST, config.RELAYER_PORT);
+    const listening = await listen(app, config.HTTP_HOST, config.RELAYER_PORT, relayErrorBody);
     logger.info(
       { url: listening.url, wallets: wallets.map(({ address }) => address) },
       'listening',

@@ -8,7 +8,7 @@ import {
   MAX_SPOT_DEVIATION_BPS,
   MIN_TRADE,
 } from '../../contracts-abi/constants.ts';
-import { formatDecimal, mulDivDown, mulDivUp } from '../../contracts-abi/rounding.ts';
+import { formatDecimal, mulDivDown, mulDivUp, plusBps } from '../../contracts-abi/rounding.ts';
 import type { ErrorCode } from '../../runtime/errors.ts';
 import { NAV_PER_USDG } from '../quotes/basket-quote.ts';
 import type { Session } from './read-session.ts';
@@ -104,6 +104,9 @@ function costRefusal(session: Session, neededBps: bigint, askedBps: number): Ref
       );
 }
 
+/** How far the reference may fall before an amount that a refusal named stops working. */
+const DRIFT_BPS = 10n;
+
 /** The least budget, in whole cents, whose shares are worth $5 at the reference. */
 export function smallestBudget(nav: bigint, slippageBps: number): bigint {
   const cent = 10_000n;
@@ -178,7 +181,8 @@ export function checkSell(
   const { shares, held, gross, net, reference, spot, slippageBps, feeUsdg } = trade;
   const value = valueDown(shares, reference);
   if (value < MIN_TRADE && shares !== held) {
-    const least = mulDivUp(MIN_TRADE, NAV_PER_USDG, reference);
+    // The reference moves until the sale is executed: the figure named holds for a drift of 10 bps.
+    const least = plusBps(mulDivUp(MIN_TRADE, NAV_PER_USDG, reference), DRIFT_BPS);
     return refused(
       'BAD_REQUEST',
       `shares: a sale must move at least 5 dollars of basket value, or the whole position; the smallest amount that works is ${least}`,

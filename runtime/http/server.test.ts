@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ApiError } from '../errors.ts';
 import { createLogger } from '../logger.ts';
@@ -130,6 +131,26 @@ describe('the HTTP server', () => {
     expect(given.headers.get('x-request-id')).toBe('abc-1');
     const replaced = await fetch(url, { headers: { 'x-request-id': 'a b' } });
     expect(replaced.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('refuses what is no request in the one error shape', async () => {
+    const { port } = new URL(await serve());
+    const answerTo = async (text: string): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const socket = connect(Number(port), '127.0.0.1', () => socket.write(text));
+        let answer = '';
+        socket.on('data', (chunk) => {
+          answer += chunk.toString('utf8');
+        });
+        socket.once('end', () => resolve(answer));
+        socket.once('error', reject);
+      });
+    const long = await answerTo(`GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    expect(long).toMatch(/^HTTP\/1\.1 413 /);
+    expect(long).toContain('"code":"BAD_REQUEST","retryable":false');
+    const junk = await answerTo('hello\r\n\r\n');
+    expect(junk).toMatch(/^HTTP\/1\.1 400 /);
+    expect(junk).toContain('"code":"BAD_REQUEST"');
   });
 
   it('names the port when it is taken', async () => {

@@ -246,12 +246,31 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
 export type Listening = { url: string; port: number; close: (deadlineMs: number) => Promise<void> };
 
 /** Listens; rejects with a sentence that names the port when it is taken. */
-export async function listen(app: Express, host: string, port: number): Promise<Listening> {
+export async function listen(
+  app: Express,
+  host: string,
+  port: number,
+  errorBody: (error: ApiError) => Record<string, unknown> = (error) => error.body(),
+): Promise<Listening> {
   const server: Server = createServer(app);
   // A slow client must not hold a socket for ever.
   server.headersTimeout = 10_000;
   server.requestTimeout = 30_000;
   server.keepAliveTimeout = 65_000;
+  // What Node refuses before any route sees it (a request line of 20 kB, no HTTP at all) has the one shape too.
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) return;
+    const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
+    const refusal = new ApiError(
+      'BAD_REQUEST',
+      tooLarge ? 'the request line or headers are too large' : 'this is not a valid HTTP request',
+      tooLarge ? { status: 413 } : {},
+    );
+    const body = JSON.stringify(errorBody(refusal));
+    socket.end(
+      `HTTP/1.1 ${refusal.status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    );
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(
