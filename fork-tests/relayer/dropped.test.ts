@@ -49,7 +49,7 @@ async function inFlight(target: TestRelayer): Promise<{ action: Action; body: un
   const body = await signedBody(fork, agent, action);
   await fork.client.setAutomine(false);
   const pending = await target.post(body);
-  expect(pending.status).toBe(202);
+  expect(pending).toMatchObject({ status: 202, body: { status: 'pending' } });
   await inPool(fork, pending.body.hash);
   return { action, body };
 }
@@ -135,7 +135,6 @@ describe('an action whose transaction was cancelled at the fee cap', () => {
     try {
       const target = await start({
         RPC_URLS: proxy.url,
-        RPC_TIMEOUT_MS: '1000',
         SENDER_STUCK_AFTER_MS: '500',
         SENDER_MAX_FEE_GWEI: '0.05',
       });
