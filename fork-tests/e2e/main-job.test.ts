@@ -64,9 +64,15 @@ async function send(
   role: Role,
   call: { to: Address; data: Hex; value?: string },
 ): Promise<TransactionReceipt> {
+  const request = { to: call.to, data: call.data, value: BigInt(call.value ?? '0') };
+  // The estimate is exact for the block it saw; the next one may write an observation more.
+  const estimate = await fork.client.estimateGas({
+    ...request,
+    account: fork.accounts[role].account.address,
+  });
   const hash = await fork
     .userClient(role)
-    .sendTransaction({ to: call.to, data: call.data, value: BigInt(call.value ?? '0') });
+    .sendTransaction({ ...request, gas: (estimate * 3n) / 2n });
   const receipt = await fork.client.waitForTransactionReceipt({ hash });
   expect(receipt.status).toBe('success');
   return receipt;
