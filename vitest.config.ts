@@ -7,7 +7,8 @@ const shared = {
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // More workers than the two cores of the smallest machine: these tests wait for blocks more than they compute.
+    maxWorkers: 3,
     projects: [
       {
         test: {
@@ -22,8 +23,19 @@ export default defineConfig({
           ...shared,
           name: 'chain',
           include: ['fork-tests/**/*.test.ts'],
-          exclude: ['**/node_modules/**', 'fork-tests/{system,kills}/**'],
+          exclude: [
+            '**/node_modules/**',
+            'fork-tests/{system,kills}/**',
+            'fork-tests/sender/kills.test.ts',
+          ],
           globalSetup: ['fork-tests/harness/global-setup.ts'],
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'sender-kills',
+          include: ['fork-tests/sender/kills.test.ts'],
         },
       },
       {

@@ -1,4 +1,5 @@
-// `npm test` (checks, contracts, unit and chain tests) and `npm run test:system` (what needs Debian packages).
+// `npm test` (checks, contracts, unit and chain tests) and `npm run test:system` (what needs
+// Debian packages or takes longer).
 // Runs every part even when one failed, and ends with the line `N passed, N failed`.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -96,7 +97,7 @@ function vitest(projects) {
 }
 
 if (process.argv.includes('--system')) {
-  vitest(['live-fork', 'system']);
+  vitest(['sender-kills', 'live-fork', 'system']);
 } else {
   // The Solidity compiler keeps one core busy for a minute: the checks take the other.
   await Promise.all([checks(), forge()]);

@@ -13,8 +13,11 @@ import { stateKey } from './key.ts';
 /** `.cache` at the root of the repo. */
 const CACHE_FOLDER = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '.cache');
 
-/** Built states end this many seconds before the clock, so that a first block at the present is always later. */
-const LAG = 30;
+/**
+ * Built states end this many seconds before the clock: more than the reference's ten minutes. So the first block at the
+ * present finds the average at the spot price, in a state built just now as in one built a week ago.
+ */
+const LAG = 700;
 
 /** The seeded chain of these sources: read, or built and stored. */
 export async function seededChain(
