@@ -31,6 +31,9 @@ export const MIN_ORDER_LIFETIME = 3_600n;
 export const MAX_ORDER_LIFETIME = 7_776_000n;
 export const ORDER_LIFETIME_SLACK = 86_400n;
 
+export const MIN_SCHEDULE_INTERVAL = 600n;
+export const MAX_SCHEDULE_LIFETIME = 31_536_000n;
+
 export const REFERENCE_WINDOW = 600n;
 export const REFERENCE_SUB_WINDOW = 200n;
 export const MIN_CARDINALITY = 700n;
@@ -44,6 +47,28 @@ export const MAX_DAILY_NETWORK_FEES = 20_000_000n;
 export const MIN_DAILY_NETWORK_FEES = 1_000_000n;
 export const DAILY_NETWORK_FEES_BPS = 2_000n;
 export const MAX_ACTION_LIFETIME = 900n;
+
+export const COVER_FEE_BPS = 100n;
+export const MIN_COVER_USD = 50n;
+export const COVER_RANGE_STEP_BPS = 50n;
+export const MIN_COVER_FROM_BPS = 100n;
+export const MIN_COVER_WIDTH_BPS = 100n;
+export const MAX_COVER_TO_BPS = 3_000n;
+/** One cent per $1,000, in USDG base units. */
+export const COVER_PRICE_STEP = 10_000n;
+export const MAX_COVER_PRICE = 1_000_000_000n;
+export const MAX_SESSION_COVER_PRICE = 30_000_000n;
+export const MAX_SESSION_COVER_COST_BPS = 300n;
+export const MIN_COVER_HOLDING = 5_000_000n;
+export const COVER_WEEKS_AHEAD = 2n;
+export const COVER_CUTOFF = 3_600n;
+export const COVER_PUBLISH_LEAD = 86_400n;
+export const SNAPSHOT_VALIDITY = 3_600n;
+export const SNAPSHOT_WINDOWS = 4n;
+export const SNAPSHOT_SUB_WINDOW = 50n;
+export const MIN_COVER_CARDINALITY = 4_500n;
+export const COVER_STEP_REWARD = 100_000n;
+export const COVER_PAYOUT_REWARD = 50_000n;
 
 export const PAUSE_DURATION = 604_800n;
 export const PAUSE_COOLDOWN = 86_400n;

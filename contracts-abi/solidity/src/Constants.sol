@@ -29,6 +29,9 @@ library Constants {
     uint256 internal constant MAX_ORDER_LIFETIME = 90 days; // wire: expiryDays 1 to 90
     uint256 internal constant ORDER_LIFETIME_SLACK = 1 days; // rule 27: a forced transaction's block may be a day old
 
+    uint256 internal constant MIN_SCHEDULE_INTERVAL = 10 minutes;
+    uint256 internal constant MAX_SCHEDULE_LIFETIME = 365 days;
+
     uint256 internal constant REFERENCE_WINDOW = 600; // rule 1: 10-minute average
     uint256 internal constant REFERENCE_SUB_WINDOW = 200; // rule 1: three sub-windows
     uint256 internal constant MIN_CARDINALITY = 700; // rule 1
@@ -42,6 +45,27 @@ library Constants {
     uint256 internal constant MIN_DAILY_NETWORK_FEES = 1e6; // rule 20
     uint256 internal constant DAILY_NETWORK_FEES_BPS = 2_000; // rule 20: 20% of the daily limit
     uint256 internal constant MAX_ACTION_LIFETIME = 15 minutes; // rule 18
+
+    uint256 internal constant COVER_FEE_BPS = 100; // spec: cover fee 1% of the premium
+    uint256 internal constant MIN_COVER_USD = 50; // semantics: cover least $50, in whole dollars
+    uint256 internal constant COVER_RANGE_STEP_BPS = 50; // semantics: range step
+    uint256 internal constant MIN_COVER_FROM_BPS = 100; // semantics: least from
+    uint256 internal constant MIN_COVER_WIDTH_BPS = 100; // semantics: least width
+    uint256 internal constant MAX_COVER_TO_BPS = 3_000; // semantics: most to
+    uint256 internal constant COVER_PRICE_STEP = 10_000; // spec 4: whole cents per $1,000, in USDG base units
+    uint256 internal constant MAX_COVER_PRICE = 1_000e6; // per $1,000 of cover: a premium never exceeds its cover
+    uint256 internal constant MAX_SESSION_COVER_PRICE = 30e6; // spec 8: at most $30 per $1,000 from a session key
+    uint256 internal constant MAX_SESSION_COVER_COST_BPS = 300; // spec 8: premium plus fee at most 3% of the cover
+    uint256 internal constant MIN_COVER_HOLDING = 5e6; // rule 21: holding worth at least $5
+    uint256 internal constant COVER_WEEKS_AHEAD = 2; // spec 8: current plus next two
+    uint256 internal constant COVER_CUTOFF = 1 hours; // semantics: trading cutoff one hour before close
+    uint256 internal constant COVER_PUBLISH_LEAD = 1 days; // a week is published at least this long before its cutoff
+    uint256 internal constant SNAPSHOT_VALIDITY = 60 minutes; // semantics, rule 22: permissionless for 60 minutes
+    uint256 internal constant SNAPSHOT_WINDOWS = 4; // rule 22: the window at T and the next three
+    uint256 internal constant SNAPSHOT_SUB_WINDOW = 50; // stricter than rule 1: a push in each of three pays, in each of twelve it does not
+    uint256 internal constant MIN_COVER_CARDINALITY = 4_500; // rule 22
+    uint256 internal constant COVER_STEP_REWARD = 100_000; // semantics: snapshot, settle and void pay $0.10
+    uint256 internal constant COVER_PAYOUT_REWARD = 50_000; // semantics: a payout pays $0.05
 
     uint256 internal constant PAUSE_DURATION = 7 days; // rule 26
     uint256 internal constant PAUSE_COOLDOWN = 24 hours; // rule 26

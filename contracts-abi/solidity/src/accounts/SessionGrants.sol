@@ -22,15 +22,19 @@ abstract contract SessionGrants is ISessionModule {
 
     /// The factory that may bring an account's first grant.
     address public immutable factory;
+    /// The module that counts its network fees here.
+    address public immutable coverModule;
 
     mapping(address account => AccountState) private _accounts;
     mapping(address account => mapping(address key => Grant)) private _grants;
     mapping(address account => mapping(address key => Usage)) private _usage;
     mapping(address account => mapping(uint256 word => uint256)) private _nonces;
 
-    constructor(address factory_) {
+    constructor(address factory_, address coverModule_) {
         if (factory_ == address(0)) revert BadTerms("factory");
+        if (coverModule_ == address(0)) revert BadTerms("cover module");
         factory = factory_;
+        coverModule = coverModule_;
     }
 
     /// @inheritdoc ISessionModule
@@ -97,6 +101,12 @@ abstract contract SessionGrants is ISessionModule {
     }
 
     /// @inheritdoc ISessionModule
+    function countFee(address account, address key, uint256 fee) external {
+        if (msg.sender != coverModule) revert NotCoverModule();
+        _addUsage(account, key, 0, fee, _grants[account][key].dailyLimit);
+    }
+
+    /// @inheritdoc ISessionModule
     function dailyFeeCapOf(uint256 dailyLimit) external pure returns (uint256) {
         return TradeBounds.dailyFeeCap(dailyLimit);
     }
@@ -116,13 +126,14 @@ abstract contract SessionGrants is ISessionModule {
         (uint256 turnover, uint256 fees) = usageOf(account, key);
         turnover += value;
         fees += fee;
-        if (turnover > dailyLimit) revert DailyLimitExceeded(turnover, dailyLimit);
+        // A lowered limit may lie under what the day has seen; an action that moves nothing is still within it.
+        if (value != 0 && turnover > dailyLimit) revert DailyLimitExceeded(turnover, dailyLimit);
         uint256 feeCap = TradeBounds.dailyFeeCap(dailyLimit);
         if (fees > feeCap) revert DailyFeesExceeded(fees, feeCap);
         Usage storage used = _usage[account][key];
         uint32 today = _today();
         if (today > used.day) used.day = today;
-        // Both fit: turnover is at most dailyLimit (uint128), fees at most $20.
+        // Both fit: turnover is at most a dailyLimit (uint128) of some moment of the day, fees at most $20.
         used.turnover = uint128(turnover);
         used.fees = uint96(fees);
     }

@@ -46,15 +46,16 @@ contract SessionModule is SessionGrants, EIP712, ReentrancyGuard {
     IBasketZapper public immutable zapper;
     IProtocolPause public immutable pause;
 
-    /// `factory_` may be a predicted address: see AccountFactory.
+    /// `factory_` and `coverModule_` are predicted addresses: see AccountsGenesis.
     constructor(
         address usdg_,
         address registry_,
         address oracle_,
         address zapper_,
         address pause_,
-        address factory_
-    ) SessionGrants(factory_) EIP712("basket account", "1") {
+        address factory_,
+        address coverModule_
+    ) SessionGrants(factory_, coverModule_) EIP712("basket account", "1") {
         if (usdg_.code.length == 0) revert BadTerms("usdg");
         if (registry_.code.length == 0) revert BadTerms("registry");
         if (oracle_.code.length == 0) revert BadTerms("oracle");

@@ -131,7 +131,11 @@ contract BasketVault is IBasketVault, ERC20, ERC20Permit, ReentrancyGuard {
 
     /// RAY at genesis, times (1 - fee) every 365 days; to the nearest 1e-27.
     function feeIndex() public view returns (uint256) {
-        return FeeIndex.indexAt(_feeFactor, block.timestamp - genesisAt);
+        return feeIndexAt(block.timestamp);
+    }
+
+    function feeIndexAt(uint256 time) public view returns (uint256) {
+        return FeeIndex.indexAt(_feeFactor, time > genesisAt ? time - genesisAt : 0);
     }
 
     /// Supply x index stays what it was, so that every other holder's claim is exactly what the index says. Rounded

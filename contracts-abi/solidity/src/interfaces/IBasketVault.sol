@@ -54,6 +54,8 @@ interface IBasketVault is IERC20 {
     function previewRedeem(uint256 shares) external view returns (uint256[] memory amounts);
     /// RAY at genesis, falling by the management fee in closed form.
     function feeIndex() external view returns (uint256);
+    /// The fee index of another moment at or after genesis (unix seconds); RAY before it.
+    function feeIndexAt(uint256 time) external view returns (uint256);
     function managementFeeBps() external view returns (uint16);
     function genesisAt() external view returns (uint48);
     function registry() external view returns (address);

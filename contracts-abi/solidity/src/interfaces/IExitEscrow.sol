@@ -28,6 +28,8 @@ interface IExitEscrow is IOrderEscrow {
 
     function create(ExitTerms calldata terms) external returns (bytes32 id);
     function orderOf(bytes32 id) external view returns (ExitOrder memory);
+    /// Shares of the vault that the owner's open orders hold: still the owner's, for cover (protocol.md, Holder).
+    function escrowedShares(address owner, address vault) external view returns (uint256);
     /// Least gross USDG that a fill must yield now: shares x max(reference, spot) less the tolerance,
     /// never below shares x hardFloorNav.
     function floorOf(bytes32 id) external view returns (uint256 minGross);

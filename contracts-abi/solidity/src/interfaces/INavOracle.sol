@@ -15,11 +15,19 @@ interface INavOracle {
 
     error NoReference(address vault, Invalid reason, address pool);
     error NoSpot(address vault);
+    error NotYet(uint256 endsAt);
 
     /// The reference, or NoReference when any constituent's window is invalid (rule 1).
     function referenceNav(address vault) external view returns (uint256 nav);
     /// The same without a revert: nav is zero unless reason is None; `pool` is the first offender.
     function tryReferenceNav(address vault) external view returns (uint256 nav, Invalid reason, address pool);
+    /// The average NAV of the 600 s that end at `endsAt` (unix seconds, not ahead), from observations that the pools
+    /// still hold: cardinality >= 4,500, twelve sub-windows of 50 s, the fee index of `endsAt`. Depends on neither the
+    /// caller nor the time of the call (rule 22).
+    function tryNavAt(address vault, uint256 endsAt)
+        external
+        view
+        returns (uint256 nav, Invalid reason, address pool);
     /// From slot0 of the reference pools; reverts NoSpot when a constituent has no pool.
     function spotNav(address vault) external view returns (uint256 nav);
     function trySpotNav(address vault) external view returns (uint256 nav, bool ok);

@@ -50,7 +50,9 @@ interface IOrderEscrow {
 
     /// Fills a triggered order through the zapper with the caller's swaps. `executor` zero means the sender.
     /// Reverts NotTriggered before its trigger holds and BelowFloor when the swaps miss the floor.
-    function fill(bytes32 id, SwapCall[] calldata swaps, address executor) external returns (uint256 executorFee);
+    function fill(bytes32 id, SwapCall[] calldata swaps, address executor)
+        external
+        returns (uint256 executorFee);
     function arm(bytes32 id) external;
     function disarm(bytes32 id) external;
     /// Owner, in every open state; also when paused, expired, armed or without a reference.

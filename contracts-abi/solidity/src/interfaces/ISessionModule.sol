@@ -39,7 +39,9 @@ interface ISessionModule {
         uint128 coverDailyLimit;
     }
 
-    event Granted(address indexed account, address indexed key, address indexed owner, uint32 epoch, GrantTerms terms);
+    event Granted(
+        address indexed account, address indexed key, address indexed owner, uint32 epoch, GrantTerms terms
+    );
     event Revoked(address indexed account, address indexed key, uint32 epoch);
     event AccountPaused(address indexed account, bool paused);
     /// usdg: all-in USDG spent (buy) or net received (sell), the network fee apart.
@@ -76,6 +78,7 @@ interface ISessionModule {
     error UnexpectedDelta(address token);
     error ModuleCallFailed(bytes reason);
     error NotAccount();
+    error NotCoverModule();
     error NotOwner();
     error Paused();
     error GrantExists();
@@ -98,6 +101,10 @@ interface ISessionModule {
     /// uint96(uint256(keccak256(abi.encode(key, epoch)))): what `nonce >> 160` must equal now (rule 18).
     function nonceSpaceOf(address account, address key) external view returns (uint96);
     function hashAction(Action calldata action) external view returns (bytes32 digest);
+    /// The cover module, which counts its network fees here: one daily cap for the key, whichever module pays.
+    function coverModule() external view returns (address);
+    /// Sender = the cover module. Adds to today's fees of the key; reverts DailyFeesExceeded (rule 20).
+    function countFee(address account, address key, uint256 fee) external;
     /// min($20, max($1, 20% of dailyLimit)) (rule 20).
     function dailyFeeCapOf(uint256 dailyLimit) external pure returns (uint256);
 }

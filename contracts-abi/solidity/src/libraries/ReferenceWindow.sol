@@ -5,53 +5,84 @@ import {IUniswapV3Pool} from "../interfaces/uniswap/IUniswapV3Pool.sol";
 import {INavOracle} from "../interfaces/INavOracle.sol";
 import {Constants} from "../Constants.sol";
 
-/// One pool's last ten minutes, judged by rule 1: long enough a memory, thick in each of three sub-windows, calm
-/// between them.
+/// Ten minutes of one pool, judged by rule 1: long enough a memory, thick in each sub-window, calm between them.
 library ReferenceWindow {
     /// keccak256 of Error("OLD"), Uniswap v3's answer when its memory does not reach back far enough.
     bytes32 private constant OLD = keccak256(abi.encodeWithSignature("Error(string)", "OLD"));
 
-    /// The mean tick of the window, rounded down, when `reason` is None.
-    function meanTick(address pool, uint128 minLiquidity)
+    /// The last ten minutes, by sub-windows of 200 s: what orders and session trades see.
+    function latest(address pool, uint128 minLiquidity)
         internal
         view
         returns (INavOracle.Invalid reason, int24 tick)
     {
+        return _meanTick(pool, minLiquidity, 0, Constants.REFERENCE_SUB_WINDOW, Constants.MIN_CARDINALITY);
+    }
+
+    /// The ten minutes that ended `endsAgo` seconds ago, by sub-windows of 50 s: what cover is settled by. One push in
+    /// each of three sub-windows leaves them agreeing, which is cheap; a push in each of twelve is not.
+    function ended(address pool, uint128 minLiquidity, uint256 endsAgo)
+        internal
+        view
+        returns (INavOracle.Invalid reason, int24 tick)
+    {
+        return _meanTick(
+            pool, minLiquidity, endsAgo, Constants.SNAPSHOT_SUB_WINDOW, Constants.MIN_COVER_CARDINALITY
+        );
+    }
+
+    /// The mean tick of the window, rounded down, when `reason` is None.
+    function _meanTick(
+        address pool,
+        uint128 minLiquidity,
+        uint256 endsAgo,
+        uint256 subWindow,
+        uint256 minCardinality
+    ) private view returns (INavOracle.Invalid reason, int24 tick) {
         (,,, uint16 cardinality,,,) = IUniswapV3Pool(pool).slot0();
-        if (cardinality < Constants.MIN_CARDINALITY) return (INavOracle.Invalid.Cardinality, 0);
+        if (cardinality < minCardinality) return (INavOracle.Invalid.Cardinality, 0);
 
-        (bool old, int56[] memory ticks, uint160[] memory perLiquidity) = _observe(pool);
+        (bool old, int56[] memory ticks, uint160[] memory perLiquidity) =
+            _observe(pool, endsAgo, subWindow, Constants.REFERENCE_WINDOW / subWindow);
         if (old) return (INavOracle.Invalid.TooYoung, 0);
+        reason = _judge(ticks, perLiquidity, minLiquidity, subWindow);
+        if (reason != INavOracle.Invalid.None) return (reason, 0);
+        return (reason, _mean(ticks[0], ticks[ticks.length - 1], Constants.REFERENCE_WINDOW));
+    }
 
+    function _judge(
+        int56[] memory ticks,
+        uint160[] memory perLiquidity,
+        uint128 minLiquidity,
+        uint256 subWindow
+    ) private pure returns (INavOracle.Invalid) {
         int24 lowest = type(int24).max;
         int24 highest = type(int24).min;
-        for (uint256 i; i < 3; ++i) {
+        for (uint256 i = 1; i < ticks.length; ++i) {
             uint160 spent;
             unchecked {
-                spent = perLiquidity[i + 1] - perLiquidity[i]; // the pool's accumulator wraps by design
+                spent = perLiquidity[i] - perLiquidity[i - 1]; // the pool's accumulator wraps by design
             }
             // Harmonic mean liquidity: seconds x 2^128 over what the accumulator gained.
-            if (spent != 0 && (Constants.REFERENCE_SUB_WINDOW << 128) / spent < minLiquidity) {
-                return (INavOracle.Invalid.Thin, 0);
-            }
-            int24 mean = _mean(ticks[i], ticks[i + 1], Constants.REFERENCE_SUB_WINDOW);
+            if (spent != 0 && (subWindow << 128) / spent < minLiquidity) return INavOracle.Invalid.Thin;
+            int24 mean = _mean(ticks[i - 1], ticks[i], subWindow);
             if (mean < lowest) lowest = mean;
             if (mean > highest) highest = mean;
         }
-        if (highest - lowest > Constants.MAX_SUB_WINDOW_TICK_SPREAD) return (INavOracle.Invalid.Jumpy, 0);
-        return (INavOracle.Invalid.None, _mean(ticks[0], ticks[3], Constants.REFERENCE_WINDOW));
+        if (highest - lowest > Constants.MAX_SUB_WINDOW_TICK_SPREAD) return INavOracle.Invalid.Jumpy;
+        return INavOracle.Invalid.None;
     }
 
     /// Only "OLD" means a young pool. Any other failure, lack of gas included, reverts as it came: a caller must not
     /// be able to make a sound reference look invalid by starving this call.
-    function _observe(address pool)
+    function _observe(address pool, uint256 endsAgo, uint256 subWindow, uint256 parts)
         private
         view
         returns (bool old, int56[] memory ticks, uint160[] memory perLiquidity)
     {
-        uint32[] memory ago = new uint32[](4);
-        for (uint256 i; i < 3; ++i) {
-            ago[i] = uint32(Constants.REFERENCE_WINDOW - i * Constants.REFERENCE_SUB_WINDOW);
+        uint32[] memory ago = new uint32[](parts + 1);
+        for (uint256 i; i <= parts; ++i) {
+            ago[i] = uint32(endsAgo + (parts - i) * subWindow);
         }
         try IUniswapV3Pool(pool).observe(ago) returns (
             int56[] memory ticks_, uint160[] memory perLiquidity_

@@ -23,6 +23,7 @@ contract ExitEscrow is IExitEscrow, OrderEscrow {
     }
 
     mapping(bytes32 id => Levels) private _levels;
+    mapping(address owner => mapping(address vault => uint256)) public escrowedShares;
 
     constructor(address usdg, address registry, address oracle, address zapper, address pause)
         OrderEscrow(usdg, registry, oracle, zapper, pause)

@@ -63,7 +63,13 @@ abstract contract AccountsFixture is ProtocolFixture {
         );
         address predicted = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 1);
         module = new SessionModule(
-            address(usdg), address(registry), address(oracle), address(zapper), address(pause), predicted
+            address(usdg),
+            address(registry),
+            address(oracle),
+            address(zapper),
+            address(pause),
+            predicted,
+            makeAddr("cover module")
         );
         address[] memory modules = new address[](1);
         modules[0] = address(module);

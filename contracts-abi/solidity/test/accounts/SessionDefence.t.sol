@@ -24,7 +24,8 @@ contract SessionDefenceTest is AccountsFixture {
             address(oracle),
             address(hostile),
             address(pause),
-            address(factory)
+            address(factory),
+            makeAddr("cover module")
         );
         ownerCalls(account, abi.encodeCall(ISafe.enableModule, (address(module))));
         grantAgain(defaultTerms());

@@ -100,19 +100,20 @@ contract SessionGrantsTest is AccountsFixture {
 
     function test_a_module_over_missing_contracts_cannot_be_deployed() public {
         address none = makeAddr("no code");
-        string[6] memory names = ["usdg", "registry", "oracle", "zapper", "pause", "factory"];
-        for (uint256 i; i < 6; i++) {
-            address[6] memory parts = [
+        string[7] memory names = ["usdg", "registry", "oracle", "zapper", "pause", "factory", "cover module"];
+        for (uint256 i; i < 7; i++) {
+            address[7] memory parts = [
                 address(usdg),
                 address(registry),
                 address(oracle),
                 address(zapper),
                 address(pause),
-                address(factory)
+                address(factory),
+                makeAddr("cover module")
             ];
-            parts[i] = i == 5 ? address(0) : none;
+            parts[i] = i >= 5 ? address(0) : none;
             vm.expectRevert(abi.encodeWithSelector(ISessionModule.BadTerms.selector, names[i]));
-            new SessionModule(parts[0], parts[1], parts[2], parts[3], parts[4], parts[5]);
+            new SessionModule(parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], parts[6]);
         }
     }
 

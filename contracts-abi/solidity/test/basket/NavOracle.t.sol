@@ -87,7 +87,7 @@ contract NavOracleTest is ProtocolFixture {
         bool below;
         bool above;
         for (uint256 i; i < pools.length; ++i) {
-            (INavOracle.Invalid reason, int24 mean) = ReferenceWindow.meanTick(address(pools[i]), 1);
+            (INavOracle.Invalid reason, int24 mean) = ReferenceWindow.latest(address(pools[i]), 1);
             assertEq(uint256(reason), 0);
             (int56[] memory ticks,) = pools[i].observe(ago);
             int256 sum = ticks[1] - ticks[0];

@@ -74,6 +74,7 @@ interface Vm {
     function toString(address value) external pure returns (string memory);
     function toString(bytes32 value) external pure returns (string memory);
     function readFile(string calldata path) external view returns (string memory);
+    function writeLine(string calldata path, string calldata line) external;
     function exists(string calldata path) external view returns (bool);
     function projectRoot() external view returns (string memory);
     function parseJsonBytes(string calldata json, string calldata key) external pure returns (bytes memory);
