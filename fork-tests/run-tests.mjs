@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { tsImport } from 'tsx/esm/api';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const bin = (name) => join(root, 'node_modules', '.bin', name);
@@ -55,6 +56,9 @@ async function checks() {
 
 async function forge() {
   const cwd = join(root, 'contracts-abi', 'solidity');
+  const handlers = await tsImport('../contracts-abi/proof/handlers.ts', import.meta.url);
+  const reports = join(cwd, 'cache', 'handlers');
+  handlers.emptyFolder(reports);
   const { stdout, stderr } = await run(bin('forge'), ['test', '--json'], cwd);
   heading('contracts (forge)');
   const line = stdout.split('\n').find((text) => text.startsWith('{'));
@@ -76,6 +80,15 @@ async function forge() {
   }
   if (count === 0) failed += 1;
   process.stdout.write(`${count} contract tests\n`);
+
+  heading('handlers of the invariant suites');
+  const suites = handlers.readSuites(reports);
+  process.stdout.write(handlers.printable(suites));
+  for (const { faults } of suites) {
+    if (faults.length === 0) passed += 1;
+    else failed += 1;
+    for (const fault of faults) process.stdout.write(`FAILED ${fault}\n`);
+  }
 }
 
 function vitest(projects) {
