@@ -32,6 +32,7 @@ export const MAX_ORDER_LIFETIME = 7_776_000n;
 export const ORDER_LIFETIME_SLACK = 86_400n;
 
 export const MIN_SCHEDULE_INTERVAL = 600n;
+export const MAX_SCHEDULE_DELAY = 7_776_000n;
 export const MAX_SCHEDULE_LIFETIME = 31_536_000n;
 
 export const REFERENCE_WINDOW = 600n;
@@ -59,6 +60,7 @@ export const COVER_PRICE_STEP = 10_000n;
 export const MAX_COVER_PRICE = 1_000_000_000n;
 export const MAX_SESSION_COVER_PRICE = 30_000_000n;
 export const MAX_SESSION_COVER_COST_BPS = 300n;
+export const MAX_SESSION_COVER_OFFERS = 20n;
 export const MIN_COVER_HOLDING = 5_000_000n;
 export const COVER_WEEKS_AHEAD = 2n;
 export const COVER_CUTOFF = 3_600n;

@@ -30,6 +30,7 @@ library Constants {
     uint256 internal constant ORDER_LIFETIME_SLACK = 1 days; // rule 27: a forced transaction's block may be a day old
 
     uint256 internal constant MIN_SCHEDULE_INTERVAL = 10 minutes;
+    uint256 internal constant MAX_SCHEDULE_DELAY = 90 days; // from creation to the first slot
     uint256 internal constant MAX_SCHEDULE_LIFETIME = 365 days;
 
     uint256 internal constant REFERENCE_WINDOW = 600; // rule 1: 10-minute average
@@ -56,6 +57,7 @@ library Constants {
     uint256 internal constant MAX_COVER_PRICE = 1_000e6; // per $1,000 of cover: a premium never exceeds its cover
     uint256 internal constant MAX_SESSION_COVER_PRICE = 30e6; // spec 8: at most $30 per $1,000 from a session key
     uint256 internal constant MAX_SESSION_COVER_COST_BPS = 300; // spec 8: premium plus fee at most 3% of the cover
+    uint256 internal constant MAX_SESSION_COVER_OFFERS = 20; // offers that one action of a session key takes
     uint256 internal constant MIN_COVER_HOLDING = 5e6; // rule 21: holding worth at least $5
     uint256 internal constant COVER_WEEKS_AHEAD = 2; // spec 8: current plus next two
     uint256 internal constant COVER_CUTOFF = 1 hours; // semantics: trading cutoff one hour before close

@@ -17,7 +17,7 @@ interface IScheduleEscrow is IOrderEscrow {
     }
 
     /// `total`: USDG for all slots; each spends total / slots, the last also the remainder. `interval` in seconds.
-    /// `startAt` zero: now. slippageBps zero = 100, capBps zero = 500.
+    /// `startAt` zero: now; never in the past. slippageBps zero = 100, capBps zero = 500.
     struct ScheduleTerms {
         Kind kind;
         address vault;
@@ -34,7 +34,7 @@ interface IScheduleEscrow is IOrderEscrow {
         uint48 armedAt; // of the slot that is due; zero otherwise
         State state;
         uint32 filled; // slots
-        uint32 nextSlot; // the first that is neither filled nor known to be skipped
+        uint32 nextSlot; // the first that is neither filled nor told of as skipped
         uint256 remaining; // USDG in escrow
         ScheduleTerms terms; // startAt and tolerances as resolved
     }
@@ -42,8 +42,9 @@ interface IScheduleEscrow is IOrderEscrow {
     event ScheduleCreated(
         bytes32 indexed id, address indexed owner, address indexed vault, ScheduleTerms terms
     );
-    /// Beside OrderFilled. `budget` left the ledger, `remaining` is still in it.
-    event SlotFilled(bytes32 indexed id, uint32 slot, uint256 budget, uint256 remaining);
+    /// Before its OrderFilled. `budget` left the ledger for this fill and `remaining` is still in it; the last slot's
+    /// fill also returns what skipped slots left, beside OrderFilled's `net`.
+    event SlotFilled(bytes32 indexed id, uint32 slot, uint256 budget, uint256 remaining, uint256 returned);
     /// Slots first to first + count - 1 passed unfilled; told by the next fill or by the end of the schedule.
     event SlotsSkipped(bytes32 indexed id, uint32 first, uint32 count);
 
@@ -51,13 +52,14 @@ interface IScheduleEscrow is IOrderEscrow {
     function create(ScheduleTerms calldata terms) external returns (bytes32 id);
     function scheduleOf(bytes32 id) external view returns (Schedule memory);
     /// The slot of this moment, whether it can still be filled, and when it opens and closes (unix seconds). Before
-    /// the start: slot 0, not due. After the end: slot = slots, not due.
+    /// the start: slot 0, not due. After the end: slot = slots, not due, opening and closing at the end.
     function slotNow(bytes32 id)
         external
         view
         returns (bool due, uint32 slot, uint48 opensAt, uint48 closesAt);
     /// USDG that a slot's fill spends at most, fees included.
     function budgetOf(bytes32 id, uint32 slot) external view returns (uint256);
-    /// Least shares of a fill now: as for limit orders, over the budget of the slot that is due.
+    /// Least shares of a fill now: as for limit orders, over the budget of the slot that is due; NotTriggered where
+    /// none is.
     function floorOf(bytes32 id) external view returns (uint256 minShares);
 }

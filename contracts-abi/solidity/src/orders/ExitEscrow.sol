@@ -36,6 +36,8 @@ contract ExitEscrow is IExitEscrow, OrderEscrow {
         if (terms.stopNav == 0 && terms.tpNav == 0) revert BadTerms("neither stop nor take-profit");
         if (terms.tpNav != 0 && terms.stopNav >= terms.tpNav) revert BadTerms("stop not below take-profit");
 
+        _requireLifetime(terms.deadline);
+
         Order storage order;
         (id, order) = _open(
             terms.vault, IERC20(terms.vault), terms.shares, terms.slippageBps, terms.capBps, terms.deadline
@@ -43,6 +45,7 @@ contract ExitEscrow is IExitEscrow, OrderEscrow {
         uint256 value = FillPricing.valueOf(terms.shares, _navNow(terms.vault));
         if (value < Constants.MIN_ORDER) revert BelowMinimum(value, Constants.MIN_ORDER);
         _levels[id] = Levels(terms.stopNav, terms.tpNav, terms.hardFloorNav);
+        escrowedShares[msg.sender][terms.vault] += terms.shares;
         emit ExitCreated(id, msg.sender, terms.vault, _termsOf(id, order));
     }
 
@@ -50,7 +53,7 @@ contract ExitEscrow is IExitEscrow, OrderEscrow {
     /// @inheritdoc IExitEscrow
     function orderOf(bytes32 id) external view returns (ExitOrder memory) {
         Order storage order = _orders[id];
-        return ExitOrder(order.owner, _armedAt(order), order.state, _termsOf(id, order));
+        return ExitOrder(order.owner, _armedAt(id, order), order.state, _termsOf(id, order));
     }
 
     /// Reverts NoReference where there is none now.
@@ -73,25 +76,32 @@ contract ExitEscrow is IExitEscrow, OrderEscrow {
         returns (uint256 minGross)
     {
         uint256 nav = Math.max(referenceNav, oracle.spotNav(order.vault));
-        return FillPricing.exitFloor(order.amount, nav, _toleranceOf(order), _levels[id].hardFloorNav);
+        return FillPricing.exitFloor(order.amount, nav, _toleranceOf(id, order), _levels[id].hardFloorNav);
     }
 
-    function _execute(bytes32 id, Order storage order, uint256 floor, SwapCall[] calldata swaps)
-        internal
-        override
-        returns (Outcome memory done)
-    {
-        done.shares = order.amount;
+    function _execute(
+        bytes32 id,
+        Order storage order,
+        uint256 shares,
+        uint256 floor,
+        SwapCall[] calldata swaps
+    ) internal override returns (Outcome memory done) {
+        done.shares = shares;
         IERC20 vault = IERC20(order.vault);
-        vault.forceApprove(address(zapper), done.shares);
+        vault.forceApprove(address(zapper), shares);
         uint256 received;
         // The floor is checked on gross below, so that missing it says BelowFloor with both figures.
         (received, done.gross, done.protocolFee) =
-            zapper.sell(address(vault), done.shares, 0, swaps, address(this), order.owner, block.timestamp);
+            zapper.sell(address(vault), shares, 0, swaps, address(this), order.owner, block.timestamp);
         if (done.gross < floor) revert BelowFloor(id, done.gross, floor);
         done.executorFee = FillPricing.executorFee(done.gross);
         done.net = received - done.executorFee;
         usdg.safeTransfer(order.owner, done.net);
+    }
+
+    function _close(bytes32 id, Order storage order, State state) internal override {
+        super._close(id, order, state);
+        escrowedShares[order.owner][order.vault] -= order.amount;
     }
 
     function _escrowed(Order storage order) internal view override returns (IERC20) {

@@ -13,10 +13,10 @@ import {IProtocolPause} from "../interfaces/IProtocolPause.sol";
 import {FillPricing} from "./FillPricing.sol";
 import {PriceAuction} from "./PriceAuction.sol";
 
-/// The life of an order that escrows one amount of one token and is filled once.
+/// The life of an order that escrows one amount of one token: filled once, or in the parts that its kind decides.
 ///
 /// What must hold:
-/// - The escrowed amount leaves exactly once: into its own fill, or whole to its owner.
+/// - Every base unit of the ledger leaves exactly once: into a fill of its own order, or to its owner.
 /// - Amounts come from the order's own ledger and from the zapper's return values, never from a balance, so
 ///   donations and other orders' troubles change nothing (rule 9).
 /// - `cancel` and `sendBack` read no oracle, registry, zapper or pause: nothing can hold an order back.
@@ -83,10 +83,9 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuard {
         address payee = _payee(order.vault, executor);
         // Before the swaps move the spot price, and with the tolerance that the arming below is about to clear.
         uint256 floor = _floorOf(id, order, _requireTrigger(id, order));
-        order.state = State.Filled;
-        order.armedAt = 0;
+        uint256 amount = _take(id, order);
 
-        Outcome memory done = _execute(id, order, floor, swaps);
+        Outcome memory done = _execute(id, order, amount, floor, swaps);
         usdg.safeTransfer(payee, done.executorFee);
         emit OrderFilled(
             id,
@@ -107,7 +106,7 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuard {
         Order storage order = _openOrder(id);
         if (pause.paused()) revert Paused();
         if (_isExpired(order)) revert OrderIsExpired(id);
-        if (PriceAuction.isArmed(order.armedAt, block.timestamp)) revert AlreadyArmed(id, order.armedAt);
+        if (_armedAt(id, order) != 0) revert AlreadyArmed(id, order.armedAt);
         _requireTrigger(id, order);
         order.armedAt = uint48(block.timestamp);
         emit OrderArmed(id, uint48(block.timestamp));
@@ -117,7 +116,7 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuard {
     /// @inheritdoc IOrderEscrow
     function disarm(bytes32 id) external nonReentrant {
         Order storage order = _openOrder(id);
-        if (!PriceAuction.isArmed(order.armedAt, block.timestamp)) revert NotArmed(id);
+        if (_armedAt(id, order) == 0) revert NotArmed(id);
         uint256 referenceNav = oracle.referenceNav(order.vault);
         if (_triggerHolds(id, referenceNav)) revert StillTriggered(id, referenceNav);
         order.armedAt = 0;
@@ -129,7 +128,7 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuard {
         Order storage order = _openOrder(id);
         if (msg.sender != order.owner) revert NotOwner(id);
         emit OrderCancelled(id, order.owner);
-        _return(order, State.Cancelled);
+        _sendHome(id, order, State.Cancelled);
     }
 
     /// @inheritdoc IOrderEscrow
@@ -137,7 +136,7 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuard {
         Order storage order = _openOrder(id);
         if (!_isExpired(order)) revert NotExpired(id);
         emit OrderExpired(id, order.owner);
-        _return(order, State.Expired);
+        _sendHome(id, order, State.Expired);
     }
 
     // ---------------------------------------------------------------- reads
@@ -165,13 +164,13 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuard {
 
     /// @inheritdoc IOrderEscrow
     function toleranceBps(bytes32 id) external view returns (uint16) {
-        return uint16(_toleranceOf(_knownOrder(id)));
+        return uint16(_toleranceOf(id, _knownOrder(id)));
     }
 
     /// Zero once the arming has run out.
     /// @inheritdoc IOrderEscrow
     function armedAt(bytes32 id) external view returns (uint48) {
-        return _armedAt(_orders[id]);
+        return _armedAt(id, _orders[id]);
     }
 
     /// @inheritdoc IOrderEscrow
@@ -191,14 +190,36 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuard {
         virtual
         returns (uint256);
 
-    /// Runs the fill through the zapper, pays the owner, and leaves exactly `executorFee` for the caller to pay.
-    function _execute(bytes32 id, Order storage order, uint256 floor, SwapCall[] calldata swaps)
-        internal
-        virtual
-        returns (Outcome memory);
+    /// Runs the fill of `amount` through the zapper, pays the owner, and leaves exactly `executorFee` for the caller
+    /// to pay. The order is in its final state by then.
+    function _execute(
+        bytes32 id,
+        Order storage order,
+        uint256 amount,
+        uint256 floor,
+        SwapCall[] calldata swaps
+    ) internal virtual returns (Outcome memory);
 
     /// The token that the order escrows.
     function _escrowed(Order storage order) internal view virtual returns (IERC20);
+
+    /// Takes out of the ledger what the fill of this moment may use, clears the arming, and closes the order where
+    /// that ends it.
+    function _take(bytes32 id, Order storage order) internal virtual returns (uint256 amount) {
+        amount = order.amount;
+        _close(id, order, State.Filled);
+    }
+
+    /// Every way in which an order ends comes through here, once, before any token moves.
+    function _close(bytes32, Order storage order, State state) internal virtual {
+        order.state = state;
+        order.armedAt = 0;
+    }
+
+    /// When the arming that counts now happened, whether it has run out or not; zero for none.
+    function _armingOf(bytes32, Order storage order) internal view virtual returns (uint48) {
+        return order.armedAt;
+    }
 
     // ---------------------------------------------------------------- shared steps
 
@@ -212,10 +233,6 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuard {
         uint48 deadline
     ) internal returns (bytes32 id, Order storage order) {
         if (!registry.ordersEnabled(vault)) revert OrdersDisabled(vault);
-        if (deadline < block.timestamp + Constants.MIN_ORDER_LIFETIME) revert BadTerms("deadline too soon");
-        if (deadline > block.timestamp + Constants.MAX_ORDER_LIFETIME + Constants.ORDER_LIFETIME_SLACK) {
-            revert BadTerms("deadline too far");
-        }
         id = keccak256(abi.encode(block.chainid, address(this), msg.sender, orderCount++));
         order = _orders[id];
         order.owner = msg.sender;
@@ -231,6 +248,14 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuard {
         if (token.balanceOf(address(this)) - held != amount) revert BadTerms("transfer");
     }
 
+    /// Of orders whose owner names a deadline.
+    function _requireLifetime(uint48 deadline) internal view {
+        if (deadline < block.timestamp + Constants.MIN_ORDER_LIFETIME) revert BadTerms("deadline too soon");
+        if (deadline > block.timestamp + Constants.MAX_ORDER_LIFETIME + Constants.ORDER_LIFETIME_SLACK) {
+            revert BadTerms("deadline too far");
+        }
+    }
+
     /// Zero asks for the default; base <= cap <= 500 bps (rule 11).
     function _tolerances(uint16 slippageBps, uint16 capBps) private pure returns (uint16 base, uint16 cap) {
         base = slippageBps == 0 ? uint16(Constants.ORDER_TOLERANCE_BPS) : slippageBps;
@@ -239,14 +264,13 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuard {
         if (base > cap) revert BadTerms("slippage above cap");
     }
 
-    function _return(Order storage order, State state) private {
-        order.state = state;
-        order.armedAt = 0;
+    function _sendHome(bytes32 id, Order storage order, State state) private {
+        _close(id, order, state);
         _escrowed(order).safeTransfer(order.owner, order.amount);
     }
 
     /// The reference, when it is valid and triggers the order; reverts NoReference or NotTriggered.
-    function _requireTrigger(bytes32 id, Order storage order) private view returns (uint256 referenceNav) {
+    function _requireTrigger(bytes32 id, Order storage order) internal view returns (uint256 referenceNav) {
         referenceNav = oracle.referenceNav(order.vault);
         if (!_triggerHolds(id, referenceNav)) revert NotTriggered(id, referenceNav);
     }
@@ -272,12 +296,15 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuard {
         if (order.state != State.Open) revert NotOpen(id, order.state);
     }
 
-    function _toleranceOf(Order storage order) internal view returns (uint256) {
-        return PriceAuction.toleranceBps(order.slippageBps, order.capBps, order.armedAt, block.timestamp);
+    function _toleranceOf(bytes32 id, Order storage order) internal view returns (uint256) {
+        return
+            PriceAuction.toleranceBps(order.slippageBps, order.capBps, _armingOf(id, order), block.timestamp);
     }
 
-    function _armedAt(Order storage order) internal view returns (uint48) {
-        return PriceAuction.isArmed(order.armedAt, block.timestamp) ? order.armedAt : 0;
+    /// Zero unless armed now.
+    function _armedAt(bytes32 id, Order storage order) internal view returns (uint48) {
+        uint48 arming = _armingOf(id, order);
+        return PriceAuction.isArmed(arming, block.timestamp) ? arming : 0;
     }
 
     function _isExpired(Order storage order) private view returns (bool) {
