@@ -11,8 +11,7 @@ import {AccountSetup} from "./AccountSetup.sol";
 /// account, here or at the proxy factory, and gets the same Safe that only the owner controls. Terms of a grant are
 /// never part of the initializer, else a stranger could open the account with terms of his own (rule 14).
 ///
-/// Deployment: the factory and its first module name each other. The deployer predicts the factory's address
-/// (CREATE: its nonce after the module's), deploys the module with that address, then the factory; a wrong
+/// Deployment: the factory and its two modules name each other, so AccountsGenesis creates all three; a wrong
 /// prediction reverts in this constructor.
 contract AccountFactory is IAccountFactory {
     address private constant SENTINEL = address(0x1); // Safe's list sentinel, never an owner
@@ -27,7 +26,7 @@ contract AccountFactory is IAccountFactory {
 
     error BadDeployment(string what);
 
-    /// `modules[0]` is the session module; further ones (cover) are enabled beside it.
+    /// `modules_`: the session module and the cover module, in this order.
     constructor(
         address safeSingleton_,
         address safeProxyFactory_,
@@ -37,13 +36,13 @@ contract AccountFactory is IAccountFactory {
         if (safeSingleton_.code.length == 0) revert BadDeployment("singleton");
         if (safeProxyFactory_.code.length == 0) revert BadDeployment("proxy factory");
         if (fallbackHandler_.code.length == 0) revert BadDeployment("fallback handler");
-        if (modules_.length == 0) revert BadDeployment("modules");
-        for (uint256 i; i < modules_.length; ++i) {
-            if (modules_[i].code.length == 0) revert BadDeployment("modules");
-        }
-        if (IFactoryOfModule(modules_[0]).factory() != address(this)) {
-            revert BadDeployment("predicted address");
-        }
+        if (modules_.length != 2) revert BadDeployment("modules");
+        (address session, address cover) = (modules_[0], modules_[1]);
+        if (session.code.length == 0) revert BadDeployment("session module");
+        if (cover.code.length == 0) revert BadDeployment("cover module");
+        if (ISessionModule(session).coverModule() != cover) revert BadDeployment("session's cover module");
+        if (ISessionOfModule(cover).session() != session) revert BadDeployment("cover's session module");
+        if (IFactoryOfModule(session).factory() != address(this)) revert BadDeployment("predicted address");
         safeSingleton = safeSingleton_;
         safeProxyFactory = safeProxyFactory_;
         fallbackHandler = fallbackHandler_;
@@ -132,4 +131,8 @@ contract AccountFactory is IAccountFactory {
 
 interface IFactoryOfModule {
     function factory() external view returns (address);
+}
+
+interface ISessionOfModule {
+    function session() external view returns (address);
 }

@@ -6,7 +6,7 @@ import {ISafe} from "../interfaces/ISafe.sol";
 import {ISessionModule} from "../interfaces/ISessionModule.sol";
 import {TradeBounds} from "./TradeBounds.sol";
 
-/// What owners decide and what keys have used up: grants with their epochs, account pauses, nonces, daily usage.
+/// What owners decide and what keys have used up: grants with their epochs, account pauses, daily usage.
 /// Everything is written by the account itself, except the very first grant, which the factory may bring (rule 15).
 abstract contract SessionGrants is ISessionModule {
     struct Usage {
@@ -28,7 +28,6 @@ abstract contract SessionGrants is ISessionModule {
     mapping(address account => AccountState) private _accounts;
     mapping(address account => mapping(address key => Grant)) private _grants;
     mapping(address account => mapping(address key => Usage)) private _usage;
-    mapping(address account => mapping(uint256 word => uint256)) private _nonces;
 
     constructor(address factory_, address coverModule_) {
         if (factory_ == address(0)) revert BadTerms("factory");
@@ -91,16 +90,6 @@ abstract contract SessionGrants is ISessionModule {
     }
 
     /// @inheritdoc ISessionModule
-    function nonceUsed(address account, uint256 nonce) public view returns (bool) {
-        return _nonces[account][nonce >> 8] & (1 << (nonce & 0xff)) != 0;
-    }
-
-    /// @inheritdoc ISessionModule
-    function nonceSpaceOf(address account, address key) external view returns (uint96) {
-        return _nonceSpace(key, _grants[account][key].epoch);
-    }
-
-    /// @inheritdoc ISessionModule
     function countFee(address account, address key, uint256 fee) external {
         if (msg.sender != coverModule) revert NotCoverModule();
         _addUsage(account, key, 0, fee, _grants[account][key].dailyLimit);
@@ -109,14 +98,6 @@ abstract contract SessionGrants is ISessionModule {
     /// @inheritdoc ISessionModule
     function dailyFeeCapOf(uint256 dailyLimit) external pure returns (uint256) {
         return TradeBounds.dailyFeeCap(dailyLimit);
-    }
-
-    /// The space binds key and epoch, so old epochs die and keys cannot use up each other's nonces (rule 18).
-    function _spendNonce(address account, address key, uint32 epoch, uint256 nonce) internal {
-        uint96 space = _nonceSpace(key, epoch);
-        if (nonce >> 160 != space) revert WrongNonceSpace(space);
-        if (nonceUsed(account, nonce)) revert NonceUsed(nonce);
-        _nonces[account][nonce >> 8] |= 1 << (nonce & 0xff);
     }
 
     /// Adds to today's usage; it only grows within a day, whatever happens to the grant (rule 19).
@@ -154,10 +135,6 @@ abstract contract SessionGrants is ISessionModule {
         given.dailyLimit = terms.dailyLimit;
         given.coverDailyLimit = terms.coverDailyLimit;
         emit Granted(account, terms.key, owner, epoch, terms);
-    }
-
-    function _nonceSpace(address key, uint32 epoch) private pure returns (uint96) {
-        return uint96(uint256(keccak256(abi.encode(key, epoch))));
     }
 
     function _today() private view returns (uint32) {

@@ -2,34 +2,24 @@
 pragma solidity ^0.8.28;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
-import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
-import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
-import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
 import {Constants} from "../Constants.sol";
 import {IBasketRegistry} from "../interfaces/IBasketRegistry.sol";
 import {IBasketVault} from "../interfaces/IBasketVault.sol";
 import {IBasketZapper, SwapCall} from "../interfaces/IBasketZapper.sol";
 import {INavOracle} from "../interfaces/INavOracle.sol";
-import {IProtocolPause} from "../interfaces/IProtocolPause.sol";
-import {ISafe} from "../interfaces/ISafe.sol";
 import {ISessionModule} from "../interfaces/ISessionModule.sol";
 import {SafeCalls} from "./SafeCalls.sol";
 import {SessionGrants} from "./SessionGrants.sol";
+import {SignedActions} from "./SignedActions.sol";
 import {TradeBounds} from "./TradeBounds.sol";
 
 /// Executes what a session key signed, inside its grant. What must hold:
 /// - a key can only buy and sell registered baskets through the zapper, for the account, near the reference; it
 ///   cannot withdraw, approve, or touch another token. Stolen, it loses the account at most slippage plus fees
 ///   within the day's limit;
-/// - a nonce runs once; any failure, lack of gas included, reverts everything and leaves it unused: there is no
-///   try/catch here, and a module call that fails reverts;
-/// - the network fee goes to the sender, last and exactly.
-///
-/// Time (rule 27): an action is good while now <= deadline, a grant while now <= validUntil. A day is a UTC day of
-/// the block's timestamp. A forced transaction may run with a timestamp up to a day old: it can run an action whose
-/// deadline has passed by the wall clock, never one twice, and counts against the day it claims or a later one.
-contract SessionModule is SessionGrants, EIP712, ReentrancyGuard {
+/// - a nonce runs once, any failure leaves it unused, and the network fee is paid last and exactly (SignedActions).
+contract SessionModule is SessionGrants, SignedActions {
     using SafeCalls for address;
 
     /// As in wire.md, "Agent session, trade, cover".
@@ -38,13 +28,10 @@ contract SessionModule is SessionGrants, EIP712, ReentrancyGuard {
     );
     uint8 public constant BUY = 0;
     uint8 public constant SELL = 1;
-    uint256 private constant SIGNATURE_LENGTH = 65;
 
-    IERC20 public immutable usdg;
     IBasketRegistry public immutable registry;
     INavOracle public immutable oracle;
     IBasketZapper public immutable zapper;
-    IProtocolPause public immutable pause;
 
     /// `factory_` and `coverModule_` are predicted addresses: see AccountsGenesis.
     constructor(
@@ -55,17 +42,13 @@ contract SessionModule is SessionGrants, EIP712, ReentrancyGuard {
         address pause_,
         address factory_,
         address coverModule_
-    ) SessionGrants(factory_, coverModule_) EIP712("basket account", "1") {
-        if (usdg_.code.length == 0) revert BadTerms("usdg");
+    ) SessionGrants(factory_, coverModule_) SignedActions("basket account", usdg_, pause_) {
         if (registry_.code.length == 0) revert BadTerms("registry");
         if (oracle_.code.length == 0) revert BadTerms("oracle");
         if (zapper_.code.length == 0) revert BadTerms("zapper");
-        if (pause_.code.length == 0) revert BadTerms("pause");
-        usdg = IERC20(usdg_);
         registry = IBasketRegistry(registry_);
         oracle = INavOracle(oracle_);
         zapper = IBasketZapper(zapper_);
-        pause = IProtocolPause(pause_);
     }
 
     /// @inheritdoc ISessionModule
@@ -74,8 +57,10 @@ contract SessionModule is SessionGrants, EIP712, ReentrancyGuard {
         nonReentrant
         returns (uint256 usd)
     {
-        bytes32 digest = _checkSignature(action, signature);
-        Grant memory given = _checkGrant(action);
+        bytes32 digest = hashAction(action);
+        _checkSignature(digest, action.key, signature);
+        Grant memory given = grantOf(action.account, action.key);
+        _checkAction(action, given);
         _spendNonce(action.account, action.key, given.epoch, action.nonce);
         uint256 turnover;
         (usd, turnover) = _trade(action);
@@ -112,36 +97,24 @@ contract SessionModule is SessionGrants, EIP712, ReentrancyGuard {
         return _hashTypedDataV4(keccak256(bytes.concat(head, tail)));
     }
 
-    function _checkSignature(Action calldata action, bytes calldata signature)
-        private
-        view
-        returns (bytes32 digest)
-    {
-        digest = hashAction(action);
-        if (signature.length != SIGNATURE_LENGTH) revert BadSignature();
-        // Low s and v of 27 or 28 only; anything else recovers nothing.
-        (address signer, ECDSA.RecoverError failure,) = ECDSA.tryRecover(digest, signature);
-        if (failure != ECDSA.RecoverError.NoError || signer != action.key) revert BadSignature();
+    /// @inheritdoc ISessionModule
+    function nonceUsed(address account, uint256 nonce) external view returns (bool) {
+        return _nonceUsed(account, nonce);
+    }
+
+    /// @inheritdoc ISessionModule
+    function nonceSpaceOf(address account, address key) external view returns (uint96) {
+        return _nonceSpace(key, grantOf(account, key).epoch);
     }
 
     /// Everything that can be refused before the market is read.
-    function _checkGrant(Action calldata action) private view returns (Grant memory given) {
+    function _checkAction(Action calldata action, Grant memory given) private view {
         if (action.kind > SELL) revert UnknownKind(action.kind);
-        if (pause.paused() || accountPaused(action.account)) revert Paused();
-        given = grantOf(action.account, action.key);
-        if (!given.active) revert GrantInactive();
-        if (block.timestamp > given.validUntil) revert GrantExpired(given.validUntil);
-        if (!ISafe(action.account).isOwner(given.owner)) revert OwnerChanged();
-        if (block.timestamp > action.deadline) revert DeadlinePast(action.deadline);
-        if (
-            action.deadline > block.timestamp + Constants.MAX_ACTION_LIFETIME
-                || action.deadline > given.validUntil
-        ) revert DeadlineTooFar(action.deadline);
+        _checkGrant(given, action.account, accountPaused(action.account), action.deadline, action.fee);
         if (!registry.isVault(action.vault)) revert UnknownVault(action.vault);
         if (action.slippageBps > given.maxSlippageBps) {
             revert SlippageAboveGrant(action.slippageBps, given.maxSlippageBps);
         }
-        if (action.fee > Constants.MAX_NETWORK_FEE) revert FeeTooHigh(action.fee, Constants.MAX_NETWORK_FEE);
     }
 
     /// Runs the trade between two looks at the account. `usd` is what it spent or received, `turnover` what counts
@@ -244,19 +217,6 @@ contract SessionModule is SessionGrants, EIP712, ReentrancyGuard {
         for (uint256 i; i < constituents.length; ++i) {
             tokens[i] = constituents[i].token;
             balances[i] = IERC20(tokens[i]).balanceOf(account);
-        }
-    }
-
-    /// Last and exact: the account pays `fee` and the sender has it, or nothing of the action happened.
-    function _payFee(address account, uint256 fee) private {
-        if (fee == 0) return;
-        uint256 accountBefore = usdg.balanceOf(account);
-        uint256 senderBefore = usdg.balanceOf(msg.sender);
-        account.callTrue(address(usdg), abi.encodeCall(IERC20.transfer, (msg.sender, fee)));
-        if (
-            usdg.balanceOf(account) + fee != accountBefore || usdg.balanceOf(msg.sender) != senderBefore + fee
-        ) {
-            revert UnexpectedDelta(address(usdg));
         }
     }
 }

@@ -2,6 +2,7 @@
 pragma solidity ^0.8.28;
 
 import {AccountFactory} from "../../src/accounts/AccountFactory.sol";
+import {AccountsGenesis} from "../../src/accounts/AccountsGenesis.sol";
 import {AccountSetup} from "../../src/accounts/AccountSetup.sol";
 import {IAccountFactory} from "../../src/interfaces/IAccountFactory.sol";
 import {ISafe, ISafeProxy, ISafeProxyFactory} from "../../src/interfaces/ISafe.sol";
@@ -116,7 +117,9 @@ contract AccountFactoryTest is AccountsFixture {
         address someOwner = makeAddr("someone");
         account = factory.open(someOwner);
         ownerCallsAs(
-            someOwner, account, abi.encodeCall(ISafeOwner.disableModule, (SENTINEL, address(module)))
+            someOwner,
+            account,
+            abi.encodeCall(ISafeOwner.disableModule, (address(coverModule), address(module)))
         );
         vm.expectRevert(abi.encodeWithSelector(IAccountFactory.UnexpectedAccount.selector, account, "module"));
         vm.prank(someOwner);
@@ -148,22 +151,37 @@ contract AccountFactoryTest is AccountsFixture {
         setup.enableModules(modules);
     }
 
-    function test_every_listed_module_is_enabled_in_a_new_account() public {
-        address[] memory modules = new address[](2);
-        modules[0] =
-            address(new ModuleOf(vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 1)));
-        modules[1] = address(zapper); // stands for the cover module: any contract
-        AccountFactory wider = new AccountFactory(safeSingleton, safeProxyFactory, fallbackHandler, modules);
-        address opened = wider.open(owner);
-        assertNotEq(opened, account);
-        assertTrue(ISafe(opened).isModuleEnabled(modules[0]));
-        assertTrue(ISafe(opened).isModuleEnabled(modules[1]));
-        assertFalse(ISafe(opened).isModuleEnabled(address(module)));
+    function test_both_modules_are_enabled_in_a_new_account_and_nothing_else() public {
+        address opened = factory.open(makeAddr("someone"));
+        assertTrue(ISafe(opened).isModuleEnabled(address(module)));
+        assertTrue(ISafe(opened).isModuleEnabled(address(coverModule)));
+        assertFalse(ISafe(opened).isModuleEnabled(address(factory)));
+        assertEq(factory.modules().length, 2);
+    }
+
+    function test_genesis_creates_three_contracts_that_name_each_other() public view {
+        assertEq(address(module), address(genesis.sessionModule()));
+        assertEq(module.factory(), address(factory));
+        assertEq(module.coverModule(), address(coverModule));
+        assertEq(address(coverModule.session()), address(module));
+        assertEq(factory.modules()[0], address(module));
+        assertEq(factory.modules()[1], address(coverModule));
+        assertEq(address(module), vm.computeCreateAddress(address(genesis), 1));
+        assertEq(address(coverModule), vm.computeCreateAddress(address(genesis), 2));
+        assertEq(address(factory), vm.computeCreateAddress(address(genesis), 3));
+    }
+
+    function test_genesis_creates_all_three_or_none() public {
+        AccountsGenesis.Parts memory parts = genesisParts();
+        parts.fallbackHandler = makeAddr("no code"); // what the last of the three refuses
+        address predicted = vm.computeCreateAddress(address(this), vm.getNonce(address(this)));
+        _expectBadDeployment("fallback handler");
+        new AccountsGenesis(parts);
+        assertEq(vm.computeCreateAddress(predicted, 1).code.length, 0);
     }
 
     function test_a_wrong_deployment_is_refused() public {
-        address[] memory modules = new address[](1);
-        modules[0] = address(module);
+        address[] memory modules = factory.modules();
         address none = makeAddr("no code");
         _expectBadDeployment("singleton");
         new AccountFactory(none, safeProxyFactory, fallbackHandler, modules);
@@ -173,23 +191,46 @@ contract AccountFactoryTest is AccountsFixture {
         new AccountFactory(safeSingleton, safeProxyFactory, none, modules);
         _expectBadDeployment("predicted address");
         new AccountFactory(safeSingleton, safeProxyFactory, fallbackHandler, modules);
-        _expectBadDeployment("modules");
-        new AccountFactory(safeSingleton, safeProxyFactory, fallbackHandler, new address[](0));
-        modules[0] = none;
-        _expectBadDeployment("modules");
+        for (uint256 count; count < 4; count++) {
+            if (count == 2) continue;
+            _expectBadDeployment("modules");
+            new AccountFactory(safeSingleton, safeProxyFactory, fallbackHandler, new address[](count));
+        }
+    }
+
+    function test_modules_that_do_not_name_each_other_are_refused() public {
+        address[] memory modules = factory.modules();
+        address[] memory others = _otherModules();
+        (address session, address cover) = (modules[0], modules[1]);
+        modules[0] = makeAddr("no code");
+        _expectBadDeployment("session module");
+        new AccountFactory(safeSingleton, safeProxyFactory, fallbackHandler, modules);
+        modules[0] = others[0];
+        _expectBadDeployment("session's cover module");
+        new AccountFactory(safeSingleton, safeProxyFactory, fallbackHandler, modules);
+        (modules[0], modules[1]) = (session, makeAddr("no code"));
+        _expectBadDeployment("cover module");
+        new AccountFactory(safeSingleton, safeProxyFactory, fallbackHandler, modules);
+        // A session module that names a cover module which belongs to another.
+        modules[0] = address(new ModuleOf(address(this), cover));
+        modules[1] = cover;
+        _expectBadDeployment("cover's session module");
         new AccountFactory(safeSingleton, safeProxyFactory, fallbackHandler, modules);
     }
 
     function test_a_proxy_factory_that_deploys_elsewhere_is_noticed() public {
-        address[] memory modules = new address[](1);
-        modules[0] =
-            address(new ModuleOf(vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 2)));
+        AccountsGenesis.Parts memory parts = genesisParts();
         LyingProxyFactory liar = new LyingProxyFactory();
-        AccountFactory deceived = new AccountFactory(safeSingleton, address(liar), fallbackHandler, modules);
+        parts.safeProxyFactory = address(liar);
+        AccountFactory deceived = new AccountsGenesis(parts).accountFactory();
         vm.expectRevert(
             abi.encodeWithSelector(IAccountFactory.UnexpectedAccount.selector, address(liar), "address")
         );
         deceived.open(owner);
+    }
+
+    function _otherModules() private returns (address[] memory) {
+        return new AccountsGenesis(genesisParts()).accountFactory().modules();
     }
 
     function _assertGenuine(address opened, address itsOwner) private view {
@@ -199,6 +240,7 @@ contract AccountFactoryTest is AccountsFixture {
         assertEq(owners[0], itsOwner);
         assertEq(ISafe(opened).getThreshold(), 1);
         assertTrue(ISafe(opened).isModuleEnabled(address(module)));
+        assertTrue(ISafe(opened).isModuleEnabled(address(coverModule)));
         // keccak256("fallback_manager.handler.address"), FallbackManager.sol
         bytes32 handler = vm.load(opened, 0x6c9a6c4a39284e37ed1cf53d337577d14212a4870fb976a4366c693b939918d5);
         assertEq(address(uint160(uint256(handler))), fallbackHandler);
@@ -219,12 +261,13 @@ contract AccountFactoryTest is AccountsFixture {
     }
 }
 
-/// Names a factory, as a session module does; nothing else of one is needed here.
+/// Names a factory and a cover module, as a session module does; nothing else of one is needed here.
 contract ModuleOf {
     address public immutable factory;
+    address public immutable coverModule;
 
-    constructor(address factory_) {
-        factory = factory_;
+    constructor(address factory_, address coverModule_) {
+        (factory, coverModule) = (factory_, coverModule_);
     }
 }
 

@@ -3,12 +3,15 @@ pragma solidity ^0.8.28;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {AccountFactory} from "../../src/accounts/AccountFactory.sol";
+import {AccountsGenesis} from "../../src/accounts/AccountsGenesis.sol";
 import {SessionModule} from "../../src/accounts/SessionModule.sol";
 import {BasketVault} from "../../src/basket/BasketVault.sol";
 import {Constants} from "../../src/Constants.sol";
+import {CoverModule} from "../../src/cover/CoverModule.sol";
 import {SwapCall} from "../../src/interfaces/IBasketZapper.sol";
 import {ISafe} from "../../src/interfaces/ISafe.sol";
 import {ISessionModule} from "../../src/interfaces/ISessionModule.sol";
+import {ExitEscrow} from "../../src/orders/ExitEscrow.sol";
 import {ProtocolFixture} from "../support/ProtocolFixture.sol";
 
 interface ISafeOwner {
@@ -39,7 +42,11 @@ abstract contract AccountsFixture is ProtocolFixture {
     address internal safeSingleton;
     address internal safeProxyFactory;
     address internal fallbackHandler;
+    ExitEscrow internal exits;
+    address internal coverMarket;
+    AccountsGenesis internal genesis;
     SessionModule internal module;
+    CoverModule internal coverModule;
     AccountFactory internal factory;
 
     address internal owner;
@@ -61,19 +68,14 @@ abstract contract AccountsFixture is ProtocolFixture {
             ),
             ""
         );
-        address predicted = vm.computeCreateAddress(address(this), vm.getNonce(address(this)) + 1);
-        module = new SessionModule(
-            address(usdg),
-            address(registry),
-            address(oracle),
-            address(zapper),
-            address(pause),
-            predicted,
-            makeAddr("cover module")
+        exits = new ExitEscrow(
+            address(usdg), address(registry), address(oracle), address(zapper), address(pause)
         );
-        address[] memory modules = new address[](1);
-        modules[0] = address(module);
-        factory = new AccountFactory(safeSingleton, safeProxyFactory, fallbackHandler, modules);
+        coverMarket = address(exits); // any contract: nothing here trades cover
+        genesis = new AccountsGenesis(genesisParts());
+        module = genesis.sessionModule();
+        coverModule = genesis.coverModule();
+        factory = genesis.accountFactory();
 
         (owner, ownerKey) = makeAddrAndKey("owner");
         (key, keyKey) = makeAddrAndKey("session key");
@@ -82,6 +84,21 @@ abstract contract AccountsFixture is ProtocolFixture {
         account = factory.openAndGrant(defaultTerms());
         vm.label(account, "account");
         usdg.mint(account, 1_000e6);
+    }
+
+    function genesisParts() internal view returns (AccountsGenesis.Parts memory) {
+        return AccountsGenesis.Parts({
+            usdg: address(usdg),
+            registry: address(registry),
+            oracle: address(oracle),
+            zapper: address(zapper),
+            pause: address(pause),
+            coverMarket: coverMarket,
+            exitEscrow: address(exits),
+            safeSingleton: safeSingleton,
+            safeProxyFactory: safeProxyFactory,
+            fallbackHandler: fallbackHandler
+        });
     }
 
     function defaultTerms() internal view returns (ISessionModule.GrantTerms memory terms) {

@@ -175,7 +175,7 @@ contract SessionGrantsTest is AccountsFixture {
 
     function test_a_module_that_the_owner_switched_off_cannot_act() public {
         ISessionModule.Action memory action = buyAction(tech, 1e18);
-        ownerCalls(account, abi.encodeCall(ISafeOwner.disableModule, (SENTINEL, address(module))));
+        ownerCalls(account, abi.encodeCall(ISafeOwner.disableModule, (address(coverModule), address(module))));
         runRefused(action, abi.encodeWithSignature("Error(string)", "GS104"));
     }
 
