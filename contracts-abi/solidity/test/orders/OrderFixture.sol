@@ -7,16 +7,20 @@ import {SwapCall} from "../../src/interfaces/IBasketZapper.sol";
 import {IExitEscrow} from "../../src/interfaces/IExitEscrow.sol";
 import {ILimitEscrow} from "../../src/interfaces/ILimitEscrow.sol";
 import {IOrderEscrow} from "../../src/interfaces/IOrderEscrow.sol";
+import {IScheduleEscrow} from "../../src/interfaces/IScheduleEscrow.sol";
 import {ExitEscrow} from "../../src/orders/ExitEscrow.sol";
+import {FillPricing} from "../../src/orders/FillPricing.sol";
 import {LimitEscrow} from "../../src/orders/LimitEscrow.sol";
+import {ScheduleEscrow} from "../../src/orders/ScheduleEscrow.sol";
 import {ProtocolFixture} from "../support/ProtocolFixture.sol";
 import {TestToken} from "../support/TestToken.sol";
 import {Vm} from "../support/Vm.sol";
 
-/// Both escrows over the fixture's TECH basket (18, 8 and 18 decimals; one leg through WETH), about $100 a share.
+/// The three escrows over the fixture's TECH basket (18, 8 and 18 decimals; one leg through WETH), about $100 a share.
 abstract contract OrderFixture is ProtocolFixture {
     ExitEscrow internal exits;
     LimitEscrow internal limits;
+    ScheduleEscrow internal schedules;
     BasketVault internal vault;
     address internal alice;
     address internal bob;
@@ -31,11 +35,15 @@ abstract contract OrderFixture is ProtocolFixture {
         limits = new LimitEscrow(
             address(usdg), address(registry), address(oracle), address(zapper), address(pause)
         );
+        schedules = new ScheduleEscrow(
+            address(usdg), address(registry), address(oracle), address(zapper), address(pause)
+        );
         alice = makeAddr("alice");
         bob = makeAddr("bob");
         keeper = makeAddr("keeper");
         vm.label(address(exits), "ExitEscrow");
         vm.label(address(limits), "LimitEscrow");
+        vm.label(address(schedules), "ScheduleEscrow");
     }
 
     function disabledVault() internal view returns (address) {
@@ -158,6 +166,44 @@ abstract contract OrderFixture is ProtocolFixture {
         vm.stopPrank();
     }
 
+    /// Daily from now on.
+    function scheduleTerms(uint256 total, uint32 slots)
+        internal
+        view
+        returns (IScheduleEscrow.ScheduleTerms memory)
+    {
+        return IScheduleEscrow.ScheduleTerms({
+            kind: IScheduleEscrow.Kind.Subscribe,
+            vault: address(vault),
+            total: total,
+            slots: slots,
+            interval: 1 days,
+            startAt: 0,
+            slippageBps: 0,
+            capBps: 0
+        });
+    }
+
+    function createSchedule(address owner, uint256 total, uint32 slots) internal returns (bytes32) {
+        return createSchedule(owner, scheduleTerms(total, slots));
+    }
+
+    function createSchedule(address owner, IScheduleEscrow.ScheduleTerms memory terms)
+        internal
+        returns (bytes32 id)
+    {
+        usdg.mint(owner, terms.total);
+        vm.startPrank(owner);
+        usdg.approve(address(schedules), terms.total);
+        id = schedules.create(terms);
+        vm.stopPrank();
+    }
+
+    /// Swaps that spend a slot's budget, as a keeper would bring them.
+    function slotSwaps(bytes32 id, uint32 slot) internal returns (SwapCall[] memory) {
+        return buySwaps(FillPricing.grossWithin(schedules.budgetOf(id, slot)));
+    }
+
     // ---------------------------------------------------------------- what happened
 
     /// The last OrderFilled of `escrow` among the recorded logs.
@@ -191,8 +237,11 @@ abstract contract OrderFixture is ProtocolFixture {
         assertEq(usdg.balanceOf(address(exits)), 0, "USDG in ExitEscrow");
         assertEq(vault.balanceOf(address(limits)), 0, "shares in LimitEscrow");
         assertEq(usdg.balanceOf(address(limits)), 0, "USDG in LimitEscrow");
+        assertEq(vault.balanceOf(address(schedules)), 0, "shares in ScheduleEscrow");
+        assertEq(usdg.balanceOf(address(schedules)), 0, "USDG in ScheduleEscrow");
         assertEq(vault.allowance(address(exits), address(zapper)), 0, "allowance of shares");
         assertEq(usdg.allowance(address(limits), address(zapper)), 0, "allowance of USDG");
+        assertEq(usdg.allowance(address(schedules), address(zapper)), 0, "schedules' allowance of USDG");
     }
 
     /// The first constituent calls `target` in the middle of its next transfer.
