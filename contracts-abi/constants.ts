@@ -65,12 +65,16 @@ export const MIN_COVER_HOLDING = 5_000_000n;
 export const COVER_WEEKS_AHEAD = 2n;
 export const COVER_CUTOFF = 3_600n;
 export const COVER_PUBLISH_LEAD = 86_400n;
+export const COVER_PUBLISH_AHEAD = 63_072_000n;
+export const MIN_COVER_WEEKEND = 86_400n;
+export const MAX_COVER_WEEKEND = 345_600n;
 export const SNAPSHOT_VALIDITY = 3_600n;
 export const SNAPSHOT_WINDOWS = 4n;
 export const SNAPSHOT_SUB_WINDOW = 50n;
 export const MIN_COVER_CARDINALITY = 4_500n;
 export const COVER_STEP_REWARD = 100_000n;
 export const COVER_PAYOUT_REWARD = 50_000n;
+export const COVER_FEE_RESERVE = 10_000_000n;
 
 export const PAUSE_DURATION = 604_800n;
 export const PAUSE_COOLDOWN = 86_400n;

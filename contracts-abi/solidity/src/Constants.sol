@@ -62,12 +62,16 @@ library Constants {
     uint256 internal constant COVER_WEEKS_AHEAD = 2; // spec 8: current plus next two
     uint256 internal constant COVER_CUTOFF = 1 hours; // semantics: trading cutoff one hour before close
     uint256 internal constant COVER_PUBLISH_LEAD = 1 days; // a week is published at least this long before its cutoff
+    uint256 internal constant COVER_PUBLISH_AHEAD = 730 days; // and closes within this: a slip cannot end the calendar
+    uint256 internal constant MIN_COVER_WEEKEND = 1 days; // close to settle, with room for a holiday on either side
+    uint256 internal constant MAX_COVER_WEEKEND = 4 days;
     uint256 internal constant SNAPSHOT_VALIDITY = 60 minutes; // semantics, rule 22: permissionless for 60 minutes
     uint256 internal constant SNAPSHOT_WINDOWS = 4; // rule 22: the window at T and the next three
     uint256 internal constant SNAPSHOT_SUB_WINDOW = 50; // stricter than rule 1: a push in each of three pays, in each of twelve it does not
     uint256 internal constant MIN_COVER_CARDINALITY = 4_500; // rule 22
     uint256 internal constant COVER_STEP_REWARD = 100_000; // semantics: snapshot, settle and void pay $0.10
     uint256 internal constant COVER_PAYOUT_REWARD = 50_000; // semantics: a payout pays $0.05
+    uint256 internal constant COVER_FEE_RESERVE = 10e6; // kept for the rewards of the weeks to come
 
     uint256 internal constant PAUSE_DURATION = 7 days; // rule 26
     uint256 internal constant PAUSE_COOLDOWN = 24 hours; // rule 26

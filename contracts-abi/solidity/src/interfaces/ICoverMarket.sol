@@ -56,13 +56,14 @@ interface ICoverMarket {
         uint128 fee;
     }
 
-    /// `fees`: cover fees of all its positions, what its rewards are paid out of.
+    /// `fees`: cover fees of all its positions, which bound its rewards. `closeReward`: what the close snapshot paid.
     struct Market {
         Outcome outcome;
         uint64 soldUsd;
         uint128 fees;
-        uint256 closeNav;
-        uint256 settleNav;
+        uint32 closeReward;
+        uint128 closeNav;
+        uint128 settleNav;
     }
 
     event WeekPublished(uint32 indexed week, uint48 close, uint48 settle);
@@ -136,48 +137,57 @@ interface ICoverMarket {
     error TooLate(uint256 closedAt);
     /// Every window that has ended by now is invalid; the next one ends at `nextAt` (zero: there is none).
     error NoValidWindow(uint256 nextAt);
+    error Repeats(uint256 id);
+    error DoesNotRepeat(uint256 id);
     error NothingToPay();
     error NothingOwed();
+    error BadReceiver(address to);
     error BadExecutor(address executor);
     error Paused();
 
     // ---------------------------------------------------------------- owner: the calendar and the baskets
 
     /// Owner. Weeks in order, each published at least a day before its cutoff, never changed afterwards. Its id is
-    /// `close / 7 days`.
+    /// `close / 7 days`: the epoch was a Thursday, so a weekend lies within one id.
     function publishWeeks(WeekTimes[] calldata times) external;
-    /// Owner, once for a registered vault. The cap on cover sold in a week is immutable and at most what the floors
-    /// of the basket's pools carry (rule 23).
+    /// Owner, once for a registered vault set up for orders whose pools remember enough for a snapshot. The cap on
+    /// cover sold in a week is immutable and at most `depthCapOf` (rule 23).
     function listVault(address vault, uint64 capUsd) external;
 
     // ---------------------------------------------------------------- trading
 
     /// Locks coverUsd x 1e6 of the sender. With `repeats`, what is unsold at the cutoff may be rolled on by anyone.
+    /// Ids bind chain, market, owner, side, week, vault, range, price and a counter (rule 24).
     function offer(Terms calldata terms, bool repeats) external returns (uint256 id);
     /// Locks the premium of the sender; the fee is inside it.
     function request(Terms calldata terms) external returns (uint256 id);
-    /// Buys from offers of one vault and week, of each at most `coverUsd[i]`; what an offer no longer has is left out.
-    /// Reverts TooLittleCover below `minCoverUsd` and TooDear when premiums and fees exceed `limit`.
+    /// Buys from offers of one vault and week, of each at most `coverUsd[i]`: $50 or more, or all that is left of it.
+    /// What an offer no longer has is left out, and so is what the week's cap no longer carries. Reverts
+    /// TooLittleCover below `minCoverUsd` (or at nothing), TooDear when premiums and fees exceed `limit`.
     function take(uint256[] calldata ids, uint64[] calldata coverUsd, uint256 minCoverUsd, uint256 limit)
         external
         returns (uint256 takenUsd, uint256 cost);
-    /// Underwrites a request, locking coverUsd x 1e6 of the sender.
+    /// Underwrites exactly `coverUsd` of a request ($50 or more, or all that is left), locking coverUsd x 1e6 of the
+    /// sender.
     function fill(uint256 id, uint64 coverUsd) external returns (uint256 positionId);
-    /// Owner of the listing, always, paused or not: what is open comes back.
+    /// Owner of the listing, always, paused or not: what is open comes back (as a credit, where USDG refuses).
     function cancel(uint256 id) external;
     function stopRepeating(uint256 id) external;
-    /// Anyone, from the cutoff on: a repeating offer's open cover becomes a new listing of the next week.
+    /// Anyone, from the cutoff on: a repeating offer's open cover becomes a new listing of the week trading now.
     function roll(uint256 id) external returns (uint256 next);
     /// Anyone, from the cutoff on: what is open of a listing that does not repeat goes back to its owner.
     function sendBack(uint256 id) external;
 
     // ---------------------------------------------------------------- settlement: anyone, never paused
 
-    /// The close snapshot. `executor` zero means the sender, here and below.
+    /// The close snapshot: of the earliest valid of four windows, so that the caller has no choice (rule 22).
+    /// `executor` zero means the sender, here and below. Rewards come out of `feePool` while it lasts, and never exceed
+    /// what the market's own fees can bear.
     function snapshot(uint32 week, address vault, address executor) external returns (uint256 reward);
     /// The settle snapshot, and with it the outcome.
     function settle(uint32 week, address vault, address executor) external returns (uint256 reward);
-    /// Once a snapshot can no longer be taken: everything goes back to both sides.
+    /// Once a snapshot was missed: everything goes back to both sides. Together with the close snapshot's, the reward is
+    /// at most that of one step.
     function voidWeek(uint32 week, address vault, address executor) external returns (uint256 reward);
     /// Pays each position that is due and passes over the others; reverts NothingToPay when none was.
     function payout(uint256[] calldata positionIds, address executor)
@@ -185,7 +195,7 @@ interface ICoverMarket {
         returns (uint256 paid, uint256 reward);
     /// The sender's credit, to any address of the sender's choice.
     function claim(address to) external returns (uint256 amount);
-    /// Anyone: the fee pool, less what the rewards of settled and unsettled weeks may still need, to the treasury.
+    /// Anyone: what the fee pool holds above COVER_FEE_RESERVE, to the treasury.
     function collectFees() external returns (uint256 amount);
 
     // ---------------------------------------------------------------- reads
@@ -204,10 +214,11 @@ interface ICoverMarket {
     function tradingOpen(uint32 week) external view returns (bool);
     function coverVaults() external view returns (address[] memory);
     function capOf(address vault) external view returns (uint64 capUsd);
-    /// Most that `listVault` would accept now.
+    /// Most that `listVault` would accept now: at most what attacking the basket's pools costs in fees (CoverDepth).
     function depthCapOf(address vault) external view returns (uint64 capUsd);
     /// What a position pays now; both zero before its week has an outcome, and once it is paid.
     function payoutOf(uint256 positionId) external view returns (uint256 toBuyer, uint256 toUnderwriter);
     function credits(address creditor) external view returns (uint256);
+    /// Fees of paid positions that were neither paid as rewards nor collected.
     function feePool() external view returns (uint256);
 }
