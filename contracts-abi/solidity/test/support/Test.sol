@@ -166,6 +166,10 @@ abstract contract Test {
         vm.assertEq(left, right, "");
     }
 
+    function assertEq(uint256[] memory left, uint256[] memory right, string memory why) internal pure {
+        vm.assertEq(left, right, why);
+    }
+
     function assertEq(address[] memory left, address[] memory right) internal pure {
         vm.assertEq(left, right, "");
     }
