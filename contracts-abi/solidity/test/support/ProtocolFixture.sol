@@ -47,6 +47,7 @@ abstract contract ProtocolFixture is UniswapFixture {
     Asset internal echo;
     Asset internal ether_;
     IUniPool[] internal pools;
+    mapping(address token => Asset) private _others;
 
     ProtocolPause internal pause;
     BasketRegistry internal registry;
@@ -114,6 +115,41 @@ abstract contract ProtocolFixture is UniswapFixture {
         _scale(bravo, bps);
         _scale(charlie, bps);
         _scale(delta, bps);
+    }
+
+    /// A basket of one token ($100 a share, $50 a token) whose pool carries cover: fee 1%, `depth` USDG base units a
+    /// side, floor a half of that, observations for a snapshot. With a depth of $500 million the cover market accepts
+    /// caps up to $149,000 a week.
+    function foundCoverBasket(string memory ticker, uint256 depth) internal returns (BasketVault vault) {
+        Asset memory asset = listCoverAsset(string.concat(ticker, " token"), 18, 10_000, 50e18, depth, false);
+        Asset[] memory parts = new Asset[](1);
+        uint256[] memory dollars = new uint256[](1);
+        (parts[0], dollars[0]) = (asset, 100);
+        age(pools);
+        return _found(ticker, parts, dollars, true);
+    }
+
+    /// A token with a pool that remembers 4,500 observations.
+    function listCoverAsset(
+        string memory name,
+        uint8 decimals,
+        uint24 fee,
+        uint256 price,
+        uint256 depth,
+        bool viaWeth
+    ) internal returns (Asset memory asset) {
+        asset.token = new TestToken(name, name, decimals);
+        asset.viaWeth = viaWeth;
+        asset.fee = fee;
+        asset.price = price;
+        address quoteToken = viaWeth ? address(weth) : address(usdg);
+        uint256 quoted = viaWeth ? price * 1e18 / ETH_PRICE : price;
+        asset.pool = createThinPool(address(asset.token), quoteToken, fee, quoted);
+        asset.minLiquidity =
+            addDepth(asset.pool, quoteToken, viaWeth ? depth * 1e12 * 1e18 / ETH_PRICE : depth) / 2;
+        growCardinality(asset.pool, 4_500);
+        pools.push(asset.pool);
+        _others[address(asset.token)] = asset;
     }
 
     /// Mints `shares` of `vault` to `to`, paying the constituents from nothing.
@@ -225,8 +261,9 @@ abstract contract ProtocolFixture is UniswapFixture {
         if (token == address(charlie.token)) return charlie;
         if (token == address(delta.token)) return delta;
         if (token == address(weth)) return ether_;
-        require(token == address(echo.token), "unknown token");
-        return echo;
+        if (token == address(echo.token)) return echo;
+        require(address(_others[token].token) == token, "unknown token");
+        return _others[token];
     }
 
     // The router's structs: only their encoding matters, and exact-input and exact-output singles share a layout.
