@@ -7,6 +7,7 @@ import {AccountsGenesis} from "../../src/accounts/AccountsGenesis.sol";
 import {SessionModule} from "../../src/accounts/SessionModule.sol";
 import {BasketVault} from "../../src/basket/BasketVault.sol";
 import {Constants} from "../../src/Constants.sol";
+import {CoverMarket} from "../../src/cover/CoverMarket.sol";
 import {CoverModule} from "../../src/cover/CoverModule.sol";
 import {SwapCall} from "../../src/interfaces/IBasketZapper.sol";
 import {ISafe} from "../../src/interfaces/ISafe.sol";
@@ -43,7 +44,7 @@ abstract contract AccountsFixture is ProtocolFixture {
     address internal safeProxyFactory;
     address internal fallbackHandler;
     ExitEscrow internal exits;
-    address internal coverMarket;
+    CoverMarket internal market;
     AccountsGenesis internal genesis;
     SessionModule internal module;
     CoverModule internal coverModule;
@@ -71,7 +72,8 @@ abstract contract AccountsFixture is ProtocolFixture {
         exits = new ExitEscrow(
             address(usdg), address(registry), address(oracle), address(zapper), address(pause)
         );
-        coverMarket = address(exits); // any contract: nothing here trades cover
+        market =
+            new CoverMarket(address(usdg), address(registry), address(oracle), address(pause), protocolOwner);
         genesis = new AccountsGenesis(genesisParts());
         module = genesis.sessionModule();
         coverModule = genesis.coverModule();
@@ -93,7 +95,7 @@ abstract contract AccountsFixture is ProtocolFixture {
             oracle: address(oracle),
             zapper: address(zapper),
             pause: address(pause),
-            coverMarket: coverMarket,
+            coverMarket: address(market),
             exitEscrow: address(exits),
             safeSingleton: safeSingleton,
             safeProxyFactory: safeProxyFactory,
