@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.28;
+
+import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
+import {BasketVault} from "../../src/basket/BasketVault.sol";
+import {IBasketVault} from "../../src/interfaces/IBasketVault.sol";
+import {SwapCall} from "../../src/interfaces/IBasketZapper.sol";
+import {ICoverMarket} from "../../src/interfaces/ICoverMarket.sol";
+import {ICoverModule} from "../../src/interfaces/ICoverModule.sol";
+import {ISessionModule} from "../../src/interfaces/ISessionModule.sol";
+import {KeyBooks} from "./KeyBooks.sol";
+
+/// What a hostile key can sign: honest trades without any limit of its own, trades through a pool that it owns,
+/// spoiled ones, cover up to the ceiling.
+abstract contract KeyActs is KeyBooks {
+    uint256 internal constant ANY_PRICE = 100_000e6;
+
+    uint256[] internal requests; // of the account, made by its keys
+
+    // ---------------------------------------------------------------- trades
+
+    function _trade(uint256 seed, uint256 amount, bool buy, uint256 fee)
+        internal
+        returns (ISessionModule.Action memory action)
+    {
+        _pick(seed);
+        BasketVault vault = (seed >> 8) % 4 == 0 ? mixed : covered;
+        amount = bound(amount, 0.06e18, 0.9e18);
+        if (!buy) amount = Math.min(amount, vault.balanceOf(account));
+        action = blankAction(vault, amount);
+        action.nonce = _nextNonce();
+        action.kind = buy ? 0 : 1;
+        action.limit = buy ? type(uint128).max : 0;
+        action.slippageBps = module.grantOf(account, key).maxSlippageBps;
+        action.fee = bound(fee, 0, 400_000);
+        action.data = abi.encode(_swaps(vault, amount, buy));
+    }
+
+    /// Swaps through the reference pools, without limits: the module's own bound is the only one.
+    function _swaps(BasketVault vault, uint256 amount, bool buy)
+        private
+        view
+        returns (SwapCall[] memory swaps)
+    {
+        IBasketVault.Constituent[] memory parts = vault.constituents();
+        uint256[] memory units = buy ? vault.previewMint(amount) : vault.previewRedeem(amount);
+        swaps = new SwapCall[](2); // both baskets have two constituents that are not USDG
+        uint256 next;
+        for (uint256 i; i < parts.length; i++) {
+            if (parts[i].token == address(usdg)) continue;
+            Asset memory asset = _asset(parts[i].token);
+            swaps[next++] = buy ? _buyLeg(asset, units[i]) : exactInput(asset, units[i]);
+        }
+    }
+
+    function _asset(address token) private view returns (Asset memory) {
+        if (token == address(foxtrot.token)) return foxtrot;
+        return token == address(golf.token) ? golf : assetOf(token);
+    }
+
+    function _buyLeg(Asset memory asset, uint256 units) internal view returns (SwapCall memory) {
+        return SwapCall(
+            swapRouter,
+            address(usdg),
+            address(asset.token),
+            ANY_PRICE,
+            abi.encodeWithSelector(
+                0x5023b4df, // exactOutputSingle
+                ExactSingle(
+                    address(usdg), address(asset.token), asset.fee, address(zapper), units, ANY_PRICE, 0
+                )
+            )
+        );
+    }
+
+    /// The first leg of COVERED goes through the key's own pool of foxtrot.
+    function _trapped(ISessionModule.Action memory action)
+        internal
+        view
+        returns (ISessionModule.Action memory)
+    {
+        SwapCall[] memory swaps = abi.decode(action.data, (SwapCall[]));
+        Asset memory trapped = foxtrot;
+        trapped.fee = TRAP_FEE;
+        swaps[0] = action.kind == 0
+            ? _buyLeg(trapped, covered.previewMint(action.amount)[0])
+            : exactInput(trapped, swaps[0].amountIn);
+        action.data = abi.encode(swaps);
+        return action;
+    }
+
+    /// One thing wrong with an otherwise fair trade.
+    function _spoiled(ISessionModule.Action memory action, uint256 seed)
+        internal
+        returns (ISessionModule.Action memory)
+    {
+        SwapCall[] memory swaps = abi.decode(action.data, (SwapCall[]));
+        uint256 index = seed % 2;
+        uint256 way = (seed >> 4) % 12;
+        if (way == 0) {
+            SwapCall[] memory fewer = new SwapCall[](1);
+            fewer[0] = swaps[index];
+            action.data = abi.encode(fewer);
+        } else if (way == 1) {
+            SwapCall[] memory more = new SwapCall[](3);
+            (more[0], more[1]) = (swaps[0], swaps[1]);
+            more[2] = action.kind == 0 ? exactInputBuy(alfa, 1e6) : exactInput(alfa, 1e18);
+            action.data = abi.encode(more);
+        } else if (way == 2) {
+            swaps[index].callData[seed % swaps[index].callData.length] ^= bytes1(uint8(seed >> 96) | 1);
+            action.data = abi.encode(swaps);
+        } else if (way == 3) {
+            swaps[index].router = [address(usdg), address(market), account, address(this)][seed >> 32 & 3];
+            action.data = abi.encode(swaps);
+        } else if (way == 4) {
+            action.vault = [address(blind), address(usdg), account, address(uint160(seed))][seed >> 32 & 3];
+        } else if (way == 5) {
+            action.amount = seed >> 32 & 1 == 0 ? action.amount * 2 : action.amount / 2;
+        } else if (way == 6) {
+            action.deadline = seed >> 32 & 1 == 0
+                ? uint48(vm.getBlockTimestamp() - 1)
+                : uint48(vm.getBlockTimestamp() + 15 minutes + 1);
+        } else if (way == 7) {
+            action.kind = uint8(2 + (seed >> 32) % 254);
+        } else if (way == 8) {
+            action.slippageBps++;
+        } else if (way == 9) {
+            action.nonce = (seed << 160) | uint160(action.nonce); // some other space
+        } else if (way == 10) {
+            action.fee = 10e6 + 1;
+        } else {
+            action.data = abi.encodePacked(seed, action.data);
+        }
+        return action;
+    }
+
+    // ---------------------------------------------------------------- cover
+
+    function _take(uint256 seed, uint256 coverUsd, uint256 fee)
+        internal
+        returns (ICoverModule.CoverAction memory action)
+    {
+        _pick(seed);
+        uint256 price = bound(seed >> 8, 1, 2_970) * 10_000;
+        uint64 amount = uint64(bound(coverUsd, 50, 300));
+        uint256 id = placeOffer(_weekly(seed >> 32, amount, price));
+        action = takeAction(id, amount, costOf(amount, price));
+        action.nonce = _nextNonce();
+        action.fee = bound(fee, 0, 200_000);
+    }
+
+    function _request(uint256 seed, uint256 coverUsd, uint256 fee)
+        internal
+        returns (ICoverModule.CoverAction memory action)
+    {
+        _pick(seed);
+        uint256 price = bound(seed >> 8, 1, 3_000) * 10_000;
+        action = requestAction(_weekly(seed >> 32, uint64(bound(coverUsd, 50, 300)), price));
+        action.nonce = _nextNonce();
+        action.fee = bound(fee, 0, 200_000);
+    }
+
+    /// One thing wrong with otherwise good cover, and what it is refused with.
+    function _spoiledCover(uint256 seed, uint256 coverUsd)
+        internal
+        returns (ICoverModule.CoverAction memory action, bytes4 why)
+    {
+        action = _request(seed, coverUsd, 0);
+        ICoverMarket.Terms memory terms = abi.decode(action.data, (ICoverMarket.Terms));
+        uint256 way = (seed >> 64) % 12;
+        if (way == 0) {
+            action.kind = [2, 3, 5][seed >> 96 & 1];
+            why = ICoverModule.OwnerOnly.selector;
+        } else if (way == 1) {
+            action.kind = uint8(bound(seed >> 96, 6, 255));
+            why = ISessionModule.UnknownKind.selector;
+        } else if (way == 2) {
+            terms.pricePer1k = 30_010_000;
+            action.data = abi.encode(terms);
+            why = ICoverModule.CostAboveCeiling.selector;
+        } else if (way == 3) {
+            terms.pricePer1k++;
+            action.data = abi.encode(terms);
+            why = ISessionModule.BadTerms.selector;
+        } else if (way == 4) {
+            terms.vault = [address(mixed), address(usdg), account, address(uint160(seed))][seed >> 96 & 3];
+            action.data = abi.encode(terms);
+            why = ISessionModule.UnknownVault.selector;
+        } else if (way == 5) {
+            terms.toBps = terms.fromBps;
+            action.data = abi.encode(terms);
+            why = ISessionModule.ModuleCallFailed.selector;
+        } else if (way == 6) {
+            terms.week += 3;
+            action.data = abi.encode(terms);
+            why = ISessionModule.ModuleCallFailed.selector;
+        } else if (way == 7) {
+            action.fee = bound(seed >> 96, 10e6 + 1, type(uint256).max);
+            why = ISessionModule.FeeTooHigh.selector;
+        } else if (way == 8) {
+            uint256 offered = placeOffer(terms);
+            (action.kind, action.data) = (CANCEL, abi.encode(offered));
+            why = ICoverModule.NotARequest.selector;
+        } else if (way == 9) {
+            uint256 id = placeOffer(terms);
+            action.kind = TAKE;
+            action.data = takeAction(id, terms.coverUsd, uint256(terms.coverUsd) * 30_000 + 1).data;
+            why = ICoverModule.CostAboveCeiling.selector;
+        } else if (way == 10) {
+            action.deadline = uint48(vm.getBlockTimestamp() + 15 minutes + 1);
+            why = ISessionModule.DeadlineTooFar.selector;
+        } else {
+            action.nonce = uint160(action.nonce); // no space at all
+            why = ISessionModule.WrongNonceSpace.selector;
+        }
+    }
+
+    /// Fair, but for more than the day has left of turnover, cover, or fees.
+    function _beyond(uint256 seed, uint256 amount) internal returns (Sent memory s, bytes4 why) {
+        uint256 way = (seed >> 64) % 3;
+        ISessionModule.Action memory trade = _trade(seed, amount, true, 0);
+        ISessionModule.Grant memory given = module.grantOf(account, key);
+        (uint256 turnover, uint256 fees) = module.usageOf(account, key);
+        if (way == 0) {
+            uint256 left = given.dailyLimit > turnover ? given.dailyLimit - turnover : 0;
+            uint256 nav = oracle.referenceNav(trade.vault);
+            trade.amount = left * 1e30 / nav + 0.1e18;
+            trade.data = abi.encode(_swaps(BasketVault(trade.vault), trade.amount, true));
+            return (_sign(trade), ISessionModule.DailyLimitExceeded.selector);
+        }
+        if (way == 1) {
+            uint256 cap = module.dailyFeeCapOf(given.dailyLimit);
+            uint256 over = (cap > fees ? cap - fees : 0) + 1;
+            why = over > 10e6 ? ISessionModule.FeeTooHigh.selector : ISessionModule.DailyFeesExceeded.selector;
+            ICoverModule.CoverAction memory cheap = _request(seed & type(uint8).max, 50, 0);
+            (trade.fee, cheap.fee) = (over, over);
+            return (seed >> 72 & 1 == 0 ? _sign(trade) : _sign(cheap), why);
+        }
+        uint256 spent = coverModule.usageOf(account, key);
+        uint256 open_ = given.coverDailyLimit > spent ? given.coverDailyLimit - spent : 0;
+        // At $30 per $1,000 a dollar of cover costs three cents.
+        ICoverMarket.Terms memory terms = weekTerms(uint64(open_ / 30_000 + 50), 30e6);
+        ICoverModule.CoverAction memory cover = requestAction(terms);
+        cover.nonce = _nextNonce();
+        return (_sign(cover), ICoverModule.CoverLimitExceeded.selector);
+    }
+
+    /// Any of the three weeks that trade.
+    function _weekly(uint256 seed, uint64 coverUsd, uint256 price)
+        private
+        view
+        returns (ICoverMarket.Terms memory terms)
+    {
+        terms = weekTerms(coverUsd, uint128(price));
+        terms.week += uint32(seed % 3);
+    }
+}

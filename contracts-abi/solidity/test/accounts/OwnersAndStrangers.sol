@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.28;
+
+import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
+import {ICoverMarket} from "../../src/interfaces/ICoverMarket.sol";
+import {ICoverModule} from "../../src/interfaces/ICoverModule.sol";
+import {IAccountFactory} from "../../src/interfaces/IAccountFactory.sol";
+import {ISafe, ISafeProxy, ISafeProxyFactory} from "../../src/interfaces/ISafe.sol";
+import {ISessionModule} from "../../src/interfaces/ISessionModule.sol";
+import {ISafeOwner} from "./AccountsFixture.sol";
+import {KeyActs} from "./KeyActs.sol";
+
+/// What the world does around two hostile keys: the owner, who must always be able to stop them; strangers, who must
+/// not be able to do anything; time and the market.
+abstract contract OwnersAndStrangers is KeyActs {
+    uint256 private _strangers;
+
+    modifier booked(string memory name) {
+        _try(name);
+        _;
+        _turnDay();
+    }
+
+    // ---------------------------------------------------------------- the owner
+
+    /// A signed action dies with its grant, and with the next grant too (invariant 14).
+    function act_revoke(uint256 seed, uint256 amount) public booked("action after a revoke refused") {
+        Sent memory s = _anyAction(seed, amount);
+        ownerCalls(address(module), abi.encodeCall(ISessionModule.revoke, (key)));
+        _refused(s, ISessionModule.GrantInactive.selector);
+        _regrant(seed);
+        _refused(s, ISessionModule.WrongNonceSpace.selector);
+        _succeed("action after a revoke refused");
+    }
+
+    function act_expire(uint256 seed, uint256 amount) public booked("action after its grant's end refused") {
+        _pick(seed);
+        ISessionModule.GrantTerms memory terms = coverTerms();
+        terms.validUntil = uint48(vm.getBlockTimestamp() + bound(seed, 1 minutes, 4 minutes));
+        grantAgain(terms);
+        _noteGrant();
+        ISessionModule.Action memory trade = _trade(seed, amount, true, 0);
+        ICoverModule.CoverAction memory cover = _request(seed, amount, 0);
+        trade.deadline = cover.deadline = terms.validUntil;
+        (Sent memory first, Sent memory second) = (_sign(trade), _sign(cover));
+        vm.warp(uint256(terms.validUntil) + 1);
+        _turnDay();
+        _pick(seed);
+        _refused(first, ISessionModule.GrantExpired.selector);
+        _refused(second, ISessionModule.GrantExpired.selector);
+        _regrant(seed);
+        _succeed("action after its grant's end refused");
+    }
+
+    /// The Safe changes hands and comes back.
+    function act_handOver(uint256 seed, uint256 amount) public booked("action after a hand-over refused") {
+        Sent memory s = _anyAction(seed, amount);
+        address buyer = address(uint160(uint256(keccak256(abi.encode("buyer", seed)))));
+        ownerCalls(account, abi.encodeCall(ISafeOwner.swapOwner, (SENTINEL, owner, buyer)));
+        _refused(s, ISessionModule.OwnerChanged.selector);
+        // Neither owner can bring a "first" grant through the factory: the new one has another account, the old one
+        // has this address and no longer owns it.
+        vm.prank(owner);
+        (bool ok,) = address(factory).call(abi.encodeCall(factory.openAndGrant, (coverTerms())));
+        assertFalse(ok, "a former owner granted");
+        ownerCallsAs(buyer, account, abi.encodeCall(ISafeOwner.swapOwner, (SENTINEL, buyer, owner)));
+        _succeed("action after a hand-over refused");
+    }
+
+    function act_pause(uint256 seed, uint256 amount) public booked("action under a pause refused") {
+        Sent memory s = _anyAction(seed, amount);
+        bool protocol =
+            seed >> 200 & 1 == 0 && vm.getBlockTimestamp() >= uint256(pause.pausedUntil()) + 24 hours;
+        if (protocol) {
+            vm.prank(guardian);
+            pause.pause();
+        } else {
+            ownerCalls(address(module), abi.encodeCall(ISessionModule.setPaused, (true)));
+        }
+        _refused(s, ISessionModule.Paused.selector);
+        if (protocol) {
+            vm.prank(guardian);
+            pause.unpause();
+        } else {
+            ownerCalls(address(module), abi.encodeCall(ISessionModule.setPaused, (false)));
+        }
+        _succeed("action under a pause refused");
+    }
+
+    // ---------------------------------------------------------------- strangers
+
+    /// Everything that a stranger can say about this account, to anyone who might listen (invariant 20).
+    function act_strangerMeddles(uint256 seed, uint256 amount) public booked("stranger refused") {
+        _pick(seed);
+        address stranger = address(uint160(uint256(keccak256(abi.encode("stranger", seed)))));
+        bytes32 before =
+            keccak256(abi.encode(_restOfTheAccount(), usdg.balanceOf(account), module.grantOf(account, key)));
+        (address target, bytes memory payload) = _meddle(seed, stranger, amount);
+        vm.prank(stranger);
+        (bool ok,) = target.call(payload);
+        assertFalse(ok, "a stranger was obeyed");
+        assertEq(
+            keccak256(abi.encode(_restOfTheAccount(), usdg.balanceOf(account), module.grantOf(account, key))),
+            before
+        );
+        assertEq(module.grantOf(account, stranger).epoch, 0);
+        _succeed("stranger refused");
+    }
+
+    function _meddle(uint256 seed, address stranger, uint256 amount)
+        private
+        view
+        returns (address target, bytes memory payload)
+    {
+        ISessionModule.GrantTerms memory terms = coverTerms();
+        terms.key = stranger;
+        uint256 way = (seed >> 64) % 9;
+        target = address(module);
+        if (way == 0) return (target, abi.encodeCall(module.firstGrant, (account, owner, terms)));
+        if (way == 1) return (target, abi.encodeCall(module.grant, (terms)));
+        if (way == 2) return (target, abi.encodeCall(module.countFee, (account, key, 1)));
+        if (way == 3) return (address(market), abi.encodeCall(market.cancel, (_aRequest(seed))));
+        if (way == 4) {
+            payload = abi.encodeCall(
+                ISafeProxyFactory.createProxyWithNonce, (safeSingleton, factory.initializerOf(owner), 0)
+            );
+            return (safeProxyFactory, payload);
+        }
+        target = account;
+        if (way == 5) {
+            payload = abi.encodeCall(usdg.transfer, (stranger, amount));
+            payload =
+                abi.encodeCall(ISafe.execTransactionFromModuleReturnData, (address(usdg), 0, payload, 0));
+        } else if (way == 6) {
+            payload = _asOwner(owner, account);
+        } else if (way == 7) {
+            payload = abi.encodeCall(ISafe.enableModule, (stranger));
+        } else {
+            payload = abi.encodeCall(
+                ISafe.setup,
+                (_only(stranger), 1, address(0), "", address(0), address(0), 0, payable(address(0)))
+            );
+        }
+    }
+
+    /// Anyone opens anyone's account, anywhere: it is the predicted one, and its owner's alone (invariant 20).
+    function act_strangerOpens(uint256 seed) public booked("open for another") {
+        address someone = address(uint160(uint256(keccak256(abi.encode("someone", _strangers++)))));
+        address stranger = address(uint160(uint256(keccak256(abi.encode("stranger", seed)))));
+        address predicted = factory.accountOf(someone);
+        bytes memory initializer = factory.initializerOf(someone);
+        assertEq(predicted.code.length, 0);
+        address opened;
+        if (seed % 3 == 0) {
+            vm.prank(stranger);
+            opened = factory.open(someone);
+        } else if (seed % 3 == 1) {
+            vm.prank(stranger);
+            opened = ISafeProxyFactory(safeProxyFactory).createProxyWithNonce(safeSingleton, initializer, 0);
+        } else {
+            vm.prank(someone);
+            opened = factory.openAndGrant(coverTerms());
+        }
+        assertEq(opened, predicted, "not the predicted account");
+        assertEq(factory.open(someone), predicted);
+        assertEq(ISafeProxy(opened).masterCopy(), safeSingleton);
+        assertEq(ISafe(opened).getOwners(), _only(someone));
+        assertEq(ISafe(opened).getThreshold(), 1);
+        assertTrue(ISafe(opened).isModuleEnabled(address(module)));
+        assertTrue(ISafe(opened).isModuleEnabled(address(coverModule)));
+        assertEq(module.grantOf(opened, key).active, seed % 3 == 2);
+        vm.prank(stranger);
+        (bool ok,) = opened.call(_asOwner(someone, stranger));
+        assertFalse(ok, "a stranger controls the account");
+        _succeed("open for another");
+    }
+
+    // ---------------------------------------------------------------- time and market
+
+    function act_passTime(uint256 seconds_) public booked("pass time") {
+        skip(bound(seconds_, 1, 16 hours));
+        _succeed("pass time");
+    }
+
+    /// In or out of the band around the reference.
+    function act_moveMarket(uint256 bps, uint256 which) public booked("move the market") {
+        Asset storage asset = which % 2 == 0 ? foxtrot : golf;
+        uint256 price = poolPrice(asset.pool, address(asset.token)) * bound(bps, 9_700, 10_300) / 10_000;
+        setPrice(asset, Math.min(Math.max(price, asset.price / 2), asset.price * 2));
+        _succeed("move the market");
+    }
+
+    // ---------------------------------------------------------------- steps
+
+    /// Good for either module, within any terms that the owner grants, as long as nothing changes.
+    function _anyAction(uint256 seed, uint256 amount) private returns (Sent memory) {
+        uint256 kind = (seed >> 40) % 3;
+        if (kind == 0) return _sign(_request(seed, amount, 0));
+        ISessionModule.Action memory trade = _trade(seed, amount, kind == 1, 0);
+        trade.slippageBps = 100;
+        return _sign(trade);
+    }
+
+    function _refused(Sent memory s, bytes4 why) private {
+        (bool ok, bytes memory result) = _submit(s, gasleft());
+        assertFalse(ok, "ran though it was dead");
+        assertEq(bytes4(result), why);
+    }
+
+    /// Terms of any width; the key's day carries on.
+    function _regrant(uint256 seed) private {
+        _grant(
+            uint128(bound(seed >> 80, 200e6, 800e6)),
+            uint16(bound(seed >> 112, 100, 250)),
+            uint128(bound(seed >> 144, 20e6, 60e6))
+        );
+    }
+
+    function _aRequest(uint256 seed) private view returns (uint256) {
+        return requests.length == 0 ? 0 : requests[seed % requests.length];
+    }
+
+    /// A Safe transaction that is good only when `itsOwner` sends it.
+    function _asOwner(address itsOwner, address to) private pure returns (bytes memory) {
+        bytes memory approval = abi.encodePacked(uint256(uint160(itsOwner)), uint256(0), uint8(1));
+        return abi.encodeCall(
+            ISafeOwner.execTransaction, (to, 0, "", 0, 0, 0, 0, address(0), payable(address(0)), approval)
+        );
+    }
+
+    function _only(address who_) private pure returns (address[] memory owners) {
+        owners = new address[](1);
+        owners[0] = who_;
+    }
+}
