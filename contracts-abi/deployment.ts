@@ -33,8 +33,11 @@ export const deploymentSchema = z.object({
   zapper: address,
   exitEscrow: address,
   limitEscrow: address,
+  scheduleEscrow: address,
+  coverMarket: address,
   accountFactory: address,
   sessionModule: address,
+  coverModule: address,
   baskets: z
     .array(
       z.object({

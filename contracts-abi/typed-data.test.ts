@@ -1,5 +1,12 @@
 import fc from 'fast-check';
-import { type Address, getAddress, type Hex, hashTypedData, recoverTypedDataAddress } from 'viem';
+import {
+  type Address,
+  getAddress,
+  type Hex,
+  hashTypedData,
+  recoverTypedDataAddress,
+  type TypedDataDefinition,
+} from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { describe, expect, it } from 'vitest';
 import { COVER_KIND, type CoverOrder, decodeCoverData, encodeCoverData } from './cover-data.ts';
@@ -87,7 +94,8 @@ describe('actions as JSON', () => {
     await fc.assert(
       fc.asyncProperty(coverActions, async (action) => {
         const typedData = coverActionTypedData(action, MODULE);
-        const signature = await KEY.signTypedData(typedData);
+        const signable: unknown = typedData;
+        const signature = await KEY.signTypedData(signable as TypedDataDefinition);
         const { EIP712Domain: _, ...types } = typedData.types;
         const signed = { ...typedData, types, signature } as never;
         expect(await recoverTypedDataAddress(signed)).toBe(KEY.address);

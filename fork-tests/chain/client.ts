@@ -10,13 +10,12 @@ import {
   type ContractFunctionName,
   createTestClient,
   createWalletClient,
-  type EIP1193RequestFn,
   encodeFunctionData,
   type Hex,
   http,
   type LocalAccount,
   type PrepareTransactionRequestParameters,
-  type PublicRpcSchema,
+  type PublicClient,
   publicActions,
   type TransactionReceipt,
   TransactionReceiptNotFoundError,
@@ -75,6 +74,20 @@ const MAX_NONCE_RACES = 5;
 
 export type ChainClient = ReturnType<typeof connect>;
 
+/** What reading any chain takes: no Anvil method, no wallet. */
+export type ReadClient = Pick<
+  PublicClient,
+  | 'call'
+  | 'getBalance'
+  | 'getBlock'
+  | 'getBlockNumber'
+  | 'getChainId'
+  | 'getCode'
+  | 'getTransactionCount'
+  | 'readContract'
+  | 'request'
+>;
+
 export type Sendable = { to?: Address; data: Hex; value?: bigint; gas?: bigint };
 
 /**
@@ -99,12 +112,11 @@ export async function sendSigned(
 
 /** The node's estimate and a quarter more. By the bare method: viem's action asks the node for fees first. */
 export async function estimateGas(
-  client: ChainClient,
+  client: Pick<ReadClient, 'request'>,
   from: Address,
   { to, data, value }: Sendable,
 ): Promise<bigint> {
-  const request = client.request as EIP1193RequestFn<PublicRpcSchema>;
-  const gas = await request({
+  const gas = await client.request({
     method: 'eth_estimateGas',
     params: [
       {

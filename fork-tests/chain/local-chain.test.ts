@@ -7,9 +7,12 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { erc20Abi } from 'viem';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { COVER_CUTOFF } from '../../contracts-abi/constants.ts';
+import { coverWeeks } from '../../contracts-abi/cover-calendar.ts';
 import { readDeployment } from '../../contracts-abi/deployment.ts';
 import {
   basketRegistryAbi,
+  coverMarketAbi,
   navOracleAbi,
   uniswapV3FactoryAbi,
 } from '../../contracts-abi/generated/index.ts';
@@ -118,6 +121,37 @@ describe('the seeded chain', () => {
       expect(row.risk === '').toBe(row.riskNote === '');
     }
     expect(rows.filter(({ ordersEnabled }) => ordersEnabled)).toHaveLength(13);
+  });
+
+  test('has a cover market: three baskets, a week trading and two ahead, a book in each', async () => {
+    const { client, manifest } = chain;
+    const market = { address: manifest.deployment.coverMarket, abi: coverMarketAbi } as const;
+    const vaults = await client.readContract({ ...market, functionName: 'coverVaults' });
+    expect(vaults).toEqual(['MAG7', 'ADS', 'CORE'].map((ticker) => vaultOf(manifest, ticker)));
+    const [some, current] = await client.readContract({ ...market, functionName: 'currentWeek' });
+    const { timestamp } = await client.getBlock();
+    const expectedWeeks = coverWeeks(Number(timestamp + COVER_CUTOFF), 3);
+    expect([some, current]).toEqual([true, expectedWeeks[0]?.id]);
+    const listed = await client.getContractEvents({
+      ...market,
+      eventName: 'Listed',
+      fromBlock: BigInt(manifest.deployment.startBlock),
+    });
+    for (const vault of vaults) {
+      const cap = await client.readContract({ ...market, functionName: 'capOf', args: [vault] });
+      for (const { id } of expectedWeeks) {
+        const book = listed
+          .map(({ args }) => args.terms)
+          .filter((terms) => terms?.week === id && terms.vault === vault);
+        expect(new Set(book.map((terms) => `${terms?.fromBps}-${terms?.toBps}`)).size).toBe(4);
+        const depth = book.reduce((sum, terms) => sum + (terms?.coverUsd ?? 0n), 0n);
+        expect(depth).toBeGreaterThan(3_000n);
+        expect(depth).toBeLessThan(cap);
+        expect(
+          await client.readContract({ ...market, functionName: 'tradingOpen', args: [id] }),
+        ).toBe(true);
+      }
+    }
   });
 
   test('keeps the events of its whole life for an indexer', async () => {

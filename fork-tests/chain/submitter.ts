@@ -26,7 +26,14 @@ type Call<abi extends Abi, name extends ContractFunctionName<abi, 'nonpayable' |
   gas?: bigint;
 };
 
-export type Contract = { name: string; abi: Abi; bytecode: Hex; args?: readonly unknown[] };
+export type Contract = {
+  name: string;
+  abi: Abi;
+  bytecode: Hex;
+  args?: readonly unknown[];
+  /** Needed in blocks when it may exceed the default; ignored otherwise. */
+  gas?: bigint;
+};
 
 export interface Submitter {
   /** @returns where the contract stands, or is going to once flushed. */
@@ -37,6 +44,12 @@ export interface Submitter {
   ): Promise<void>;
   /** Address of the contract that the account's transaction after `ahead` others deploys. */
   nextAddress(account: LocalAccount, ahead: number): Promise<Address>;
+  /**
+   * A value that later steps are built from and that is read off the chain or the clock: a submitter that can be
+   * broken off and taken up again remembers the first answer. `name` is unique in a deployment; `guess` stands in
+   * where nothing is sent and so nothing can be read.
+   */
+  decide<T extends string | number>(name: string, read: () => Promise<T>, guess: T): Promise<T>;
   /** Resolves when everything is mined. Throws an Error that names each transaction which failed. */
   flush(): Promise<void>;
 }
@@ -117,7 +130,8 @@ function createSubmitter(client: ChainClient, inBlocks: boolean): Submitter {
         bytecode: contract.bytecode,
         args: contract.args ?? [],
       });
-      const address = await submit(account, `deployment of ${contract.name}`, { data }, true);
+      const request = contract.gas === undefined ? { data } : { data, gas: contract.gas };
+      const address = await submit(account, `deployment of ${contract.name}`, request, true);
       return address as Address;
     },
     async write(account, call) {
@@ -139,6 +153,7 @@ function createSubmitter(client: ChainClient, inBlocks: boolean): Submitter {
       const nonce = BigInt((await nonceOf(account)) + ahead);
       return getContractAddress({ from: account.address, nonce });
     },
+    decide: (_, read) => read(),
     flush,
   };
 }

@@ -37,6 +37,9 @@ export const deployment: Deployment = {
   limitEscrow: addressOf(0xad),
   accountFactory: addressOf(0xae),
   sessionModule: addressOf(0xaf),
+  scheduleEscrow: addressOf(0xd1),
+  coverMarket: addressOf(0xd2),
+  coverModule: addressOf(0xd3),
   baskets: [{ ticker: 'TECH', vault: addressOf(0xb1) }],
 };
 

@@ -9,21 +9,12 @@ import {
   localWethAbi,
   localWethBytecode,
 } from '../../../contracts-abi/generated/index.ts';
-import { type ChainClient, MULTICALL3 } from '../client.ts';
+import { type ChainClient, MULTICALL3, type ReadClient } from '../client.ts';
 import type { Submitter } from '../submitter.ts';
 import { type GenuineContract, genuine, multicall3Creation } from './artifacts.ts';
+import type { PlannedExternals } from './plan.ts';
 
-export type Externals = {
-  usdg: Address;
-  weth: Address;
-  multicall3: Address;
-  uniswapV3Factory: Address;
-  swapRouter02: Address;
-  quoterV2: Address;
-  safeSingleton: Address;
-  safeProxyFactory: Address;
-  safeFallbackHandler: Address;
-};
+export type Externals = { [Name in keyof PlannedExternals]: Address };
 
 const ZERO: Address = '0x0000000000000000000000000000000000000000';
 
@@ -34,12 +25,12 @@ const CANONICAL_SAFE = {
   CompatibilityFallbackHandler: '0xfd0732Dc9E303f09fCEf3a7388Ad10A83459Ec99',
 } as const satisfies Partial<Record<GenuineContract, Address>>;
 
-/** Deploys all of them on a bare Anvil. `account` becomes the issuer of USDG and the owner of the factory. */
+/** Deploys them on a bare Anvil, but Safe. `account` becomes the issuer of USDG and the owner of the factory. */
 export async function deployExternals(
   client: ChainClient,
   submitter: Submitter,
   account: LocalAccount,
-): Promise<Externals> {
+): Promise<PlannedExternals> {
   const usdg = await submitter.deploy(account, {
     name: 'USDG',
     abi: localTokenAbi,
@@ -68,7 +59,7 @@ export async function deployExternals(
     uniswapV3Factory,
     swapRouter02,
     quoterV2,
-    ...(await findOrDeploySafe(client, submitter, account)),
+    ...(await findSafe(client)),
   };
 }
 
@@ -92,24 +83,35 @@ export async function placeMulticall3(
   return MULTICALL3;
 }
 
-/** Uses Safe 1.4.1 at its canonical addresses where its published code stands there, and deploys it otherwise. */
-export async function findOrDeploySafe(
-  client: ChainClient,
-  submitter: Submitter,
-  account: LocalAccount,
-): Promise<Pick<Externals, 'safeSingleton' | 'safeProxyFactory' | 'safeFallbackHandler'>> {
-  const place = async (name: keyof typeof CANONICAL_SAFE): Promise<Address> => {
-    const artifact = genuine(name);
+type SafeParts = 'safeSingleton' | 'safeProxyFactory' | 'safeFallbackHandler';
+
+/** Safe 1.4.1 at its canonical addresses, where its published code stands there; null where it does not. */
+export async function findSafe(client: ReadClient): Promise<Pick<PlannedExternals, SafeParts>> {
+  const find = async (name: keyof typeof CANONICAL_SAFE): Promise<Address | null> => {
     const address = CANONICAL_SAFE[name];
     const code = await client.getCode({ address });
-    if (code !== undefined && keccak256(code) === keccak256(artifact.deployedBytecode)) {
-      return address;
-    }
-    return submitter.deploy(account, artifact);
+    const published = keccak256(genuine(name).deployedBytecode);
+    return code !== undefined && keccak256(code) === published ? address : null;
   };
   return {
-    safeSingleton: await place('Safe'),
-    safeProxyFactory: await place('SafeProxyFactory'),
-    safeFallbackHandler: await place('CompatibilityFallbackHandler'),
+    safeSingleton: await find('Safe'),
+    safeProxyFactory: await find('SafeProxyFactory'),
+    safeFallbackHandler: await find('CompatibilityFallbackHandler'),
+  };
+}
+
+/** Deploys what the plan has no address for. */
+export async function completeExternals(
+  submitter: Submitter,
+  account: LocalAccount,
+  planned: PlannedExternals,
+): Promise<Externals> {
+  const place = async (known: Address | null, name: keyof typeof CANONICAL_SAFE) =>
+    known ?? submitter.deploy(account, genuine(name));
+  return {
+    ...planned,
+    safeSingleton: await place(planned.safeSingleton, 'Safe'),
+    safeProxyFactory: await place(planned.safeProxyFactory, 'SafeProxyFactory'),
+    safeFallbackHandler: await place(planned.safeFallbackHandler, 'CompatibilityFallbackHandler'),
   };
 }

@@ -1,22 +1,27 @@
 /**
- * Deploys the protocol: pause, registry, oracle, zapper, escrows, session module and account factory (which name each
- * other), then one vault per basket, then seals the registry. The same on the local chain, on a fork, and on a chain
- * that one pays for: nothing here uses an Anvil method.
+ * Deploys the protocol: pause, registry, oracle, zapper, escrows, cover market, then the account contracts, which name
+ * each other and come in one transaction; publishes the cover market's calendar; one vault per basket; seals the
+ * registry; lists the cover baskets; hands the owner's powers over. The same on the local chain, on a fork, and on a
+ * chain that one pays for: nothing here uses an Anvil method.
  *
- * The deployer holds the constituents of every basket's seed shares and becomes the owner of registry and pause.
+ * The steps depend on the plan alone, and on what `Submitter.decide` remembers: run again over a journal they are the
+ * same ones. The deployer holds the constituents of every basket's seed shares.
  */
-import { type Address, erc20Abi, type LocalAccount } from 'viem';
-import { CHAIN_ID, SHARE } from '../../../contracts-abi/constants.ts';
+import { type Abi, type Address, erc20Abi, getContractAddress, type LocalAccount } from 'viem';
+import { CHAIN_ID, COVER_CUTOFF, COVER_PUBLISH_LEAD } from '../../../contracts-abi/constants.ts';
+import { coverWeeks } from '../../../contracts-abi/cover-calendar.ts';
 import type { Deployment } from '../../../contracts-abi/deployment.ts';
 import {
-  accountFactoryAbi,
-  accountFactoryBytecode,
+  accountsGenesisAbi,
+  accountsGenesisBytecode,
   basketRegistryAbi,
   basketRegistryBytecode,
   basketVaultAbi,
   basketVaultBytecode,
   basketZapperAbi,
   basketZapperBytecode,
+  coverMarketAbi,
+  coverMarketBytecode,
   exitEscrowAbi,
   exitEscrowBytecode,
   limitEscrowAbi,
@@ -25,96 +30,48 @@ import {
   navOracleBytecode,
   protocolPauseAbi,
   protocolPauseBytecode,
-  sessionModuleAbi,
-  sessionModuleBytecode,
+  scheduleEscrowAbi,
+  scheduleEscrowBytecode,
+  uniswapV3PoolAbi,
 } from '../../../contracts-abi/generated/index.ts';
-import type { ChainClient } from '../client.ts';
-import type { Submitter } from '../submitter.ts';
-import type { Externals } from './externals.ts';
-import type { BasketPlan, ProtocolPlan } from './plan.ts';
-import { verifyDeployment, verifyExternals } from './verify.ts';
+import type { ReadClient } from '../client.ts';
+import type { Contract, Submitter } from '../submitter.ts';
+import { completeExternals, type Externals } from './externals.ts';
+import { type BasketPlan, type ProtocolPlan, seedAmount } from './plan.ts';
+import { verifyExternals } from './verify-externals.ts';
 
 const ZERO: Address = '0x0000000000000000000000000000000000000000';
+/** Seconds that the first published week keeps above the market's own lead: blocks take a while. */
+const PUBLISH_MARGIN = 3_600;
+/** Part of the cap that a basket's pools carry: it follows their prices until the listing is mined. */
+const COVER_CAP_PERCENT = 90n;
 
 export type Progress = (step: string) => void;
 
-/**
- * @returns the deployment, checked against the chain. Throws when an external is not what it should be, when a step
- * fails, or when what stands afterwards differs from the plan.
- */
+export type Deployed = { deployment: Deployment; externals: Externals };
+
+/** @returns what stands now, not yet checked. Throws when an external is not what it should be or a step fails. */
 export async function deployProtocol(
-  client: ChainClient,
+  client: ReadClient,
   submitter: Submitter,
   account: LocalAccount,
-  externals: Externals,
   plan: ProtocolPlan,
   progress: Progress = () => undefined,
-): Promise<Deployment> {
+): Promise<Deployed> {
   progress('checking externals');
-  await verifyExternals(client, externals);
-  const { usdg, weth } = externals;
-  const startBlock = Number(await client.getBlockNumber()) + 1;
+  await verifyExternals(client, plan.externals);
+  const startBlock = await submitter.decide(
+    'start block',
+    async () => Number(await client.getBlockNumber()) + 1,
+    0,
+  );
+  await growPools(submitter, account, plan, progress);
 
   progress('deploying contracts');
-  const pause = await submitter.deploy(account, {
-    name: 'ProtocolPause',
-    abi: protocolPauseAbi,
-    bytecode: protocolPauseBytecode,
-    args: [account.address, plan.guardian],
-  });
-  const registry = await submitter.deploy(account, {
-    name: 'BasketRegistry',
-    abi: basketRegistryAbi,
-    bytecode: basketRegistryBytecode,
-    args: [account.address, plan.treasury],
-  });
-  const oracle = await submitter.deploy(account, {
-    name: 'NavOracle',
-    abi: navOracleAbi,
-    bytecode: navOracleBytecode,
-    args: [usdg, weth, plan.wethUsdgPool, plan.wethMinLiquidity],
-  });
-  const zapper = await submitter.deploy(account, {
-    name: 'BasketZapper',
-    abi: basketZapperAbi,
-    bytecode: basketZapperBytecode,
-    args: [usdg, weth, externals.swapRouter02, externals.uniswapV3Factory, registry, pause],
-  });
-  const escrowArguments = [usdg, registry, oracle, zapper, pause];
-  const exitEscrow = await submitter.deploy(account, {
-    name: 'ExitEscrow',
-    abi: exitEscrowAbi,
-    bytecode: exitEscrowBytecode,
-    args: escrowArguments,
-  });
-  const limitEscrow = await submitter.deploy(account, {
-    name: 'LimitEscrow',
-    abi: limitEscrowAbi,
-    bytecode: limitEscrowBytecode,
-    args: escrowArguments,
-  });
-  // Module and factory name each other: the module is told where the factory is going to stand, one nonce later.
-  const predictedFactory = await submitter.nextAddress(account, 1);
-  const sessionModule = await submitter.deploy(account, {
-    name: 'SessionModule',
-    abi: sessionModuleAbi,
-    bytecode: sessionModuleBytecode,
-    args: [usdg, registry, oracle, zapper, pause, predictedFactory],
-  });
-  const accountFactory = await submitter.deploy(account, {
-    name: 'AccountFactory',
-    abi: accountFactoryAbi,
-    bytecode: accountFactoryBytecode,
-    args: [
-      externals.safeSingleton,
-      externals.safeProxyFactory,
-      externals.safeFallbackHandler,
-      [sessionModule],
-    ],
-  });
-  if (accountFactory !== predictedFactory) {
-    throw new Error(`account factory at ${accountFactory}, predicted ${predictedFactory}`);
-  }
+  const externals = await completeExternals(submitter, account, plan.externals);
+  const contracts = await deployContracts(submitter, account, externals, plan);
+  const { registry, coverMarket } = contracts;
+  await publishWeeks(client, submitter, account, coverMarket, plan.coverWeeks);
 
   const baskets: Deployment['baskets'] = [];
   for (const [index, basket] of plan.baskets.entries()) {
@@ -124,19 +81,7 @@ export async function deployProtocol(
       address: registry,
       abi: basketRegistryAbi,
       functionName: 'appendGenesis',
-      args: [
-        {
-          ticker: basket.ticker,
-          name: basket.name,
-          thesis: basket.thesis,
-          group: basket.group,
-          risk: basket.risk,
-          riskNote: basket.riskNote,
-          rebalance: basket.rebalance,
-          vault,
-          ordersEnabled: basket.ordersEnabled,
-        },
-      ],
+      args: [registryRow(basket, vault)],
     });
     baskets.push({ ticker: basket.ticker, vault, targetWeights: { ...basket.targetWeights } });
   }
@@ -146,32 +91,228 @@ export async function deployProtocol(
     functionName: 'seal',
     args: [],
   });
-
   await submitter.flush();
 
-  const deployment: Deployment = {
-    chainId: CHAIN_ID,
-    startBlock,
+  for (const [index, { ticker, vault }] of baskets.entries()) {
+    if (plan.baskets[index]?.cover !== true) continue;
+    progress(`listing ${ticker} in the cover market`);
+    await listCover(client, submitter, account, coverMarket, ticker, vault);
+  }
+  if (plan.owner !== account.address) await handOver(submitter, account, contracts, plan.owner);
+  await submitter.flush();
+
+  return {
+    externals,
+    deployment: {
+      chainId: CHAIN_ID,
+      startBlock,
+      usdg: externals.usdg,
+      weth: externals.weth,
+      multicall3: externals.multicall3,
+      uniswapV3Factory: externals.uniswapV3Factory,
+      swapRouter02: externals.swapRouter02,
+      quoterV2: externals.quoterV2,
+      wethUsdgPool: plan.wethUsdgPool,
+      ...contracts,
+      baskets,
+    },
+  };
+}
+
+type Contracts = Pick<
+  Deployment,
+  | 'pause'
+  | 'registry'
+  | 'oracle'
+  | 'zapper'
+  | 'exitEscrow'
+  | 'limitEscrow'
+  | 'scheduleEscrow'
+  | 'coverMarket'
+  | 'accountFactory'
+  | 'sessionModule'
+  | 'coverModule'
+>;
+
+async function deployContracts(
+  submitter: Submitter,
+  account: LocalAccount,
+  externals: Externals,
+  plan: ProtocolPlan,
+): Promise<Contracts> {
+  const { usdg, weth, swapRouter02, uniswapV3Factory } = externals;
+  const deploy = (name: string, abi: Abi, bytecode: Contract['bytecode'], args: unknown[]) =>
+    submitter.deploy(account, { name, abi, bytecode, args });
+
+  const owner = account.address;
+  const pause = await deploy('ProtocolPause', protocolPauseAbi, protocolPauseBytecode, [
+    owner,
+    plan.guardian,
+  ]);
+  const registry = await deploy('BasketRegistry', basketRegistryAbi, basketRegistryBytecode, [
+    owner,
+    plan.treasury,
+  ]);
+  const oracle = await deploy('NavOracle', navOracleAbi, navOracleBytecode, [
     usdg,
     weth,
-    multicall3: externals.multicall3,
-    uniswapV3Factory: externals.uniswapV3Factory,
-    swapRouter02: externals.swapRouter02,
-    quoterV2: externals.quoterV2,
-    wethUsdgPool: plan.wethUsdgPool,
+    plan.wethUsdgPool,
+    plan.wethMinLiquidity,
+  ]);
+  const zapper = await deploy('BasketZapper', basketZapperAbi, basketZapperBytecode, [
+    usdg,
+    weth,
+    swapRouter02,
+    uniswapV3Factory,
+    registry,
+    pause,
+  ]);
+  const escrow = [usdg, registry, oracle, zapper, pause];
+  const exitEscrow = await deploy('ExitEscrow', exitEscrowAbi, exitEscrowBytecode, escrow);
+  const limitEscrow = await deploy('LimitEscrow', limitEscrowAbi, limitEscrowBytecode, escrow);
+  const scheduleEscrow = await deploy(
+    'ScheduleEscrow',
+    scheduleEscrowAbi,
+    scheduleEscrowBytecode,
+    escrow,
+  );
+  const coverMarket = await deploy('CoverMarket', coverMarketAbi, coverMarketBytecode, [
+    usdg,
+    registry,
+    oracle,
+    pause,
+    owner,
+  ]);
+  const genesis = await submitter.deploy(account, {
+    name: 'AccountsGenesis',
+    abi: accountsGenesisAbi,
+    bytecode: accountsGenesisBytecode,
+    args: [
+      {
+        usdg,
+        registry,
+        oracle,
+        zapper,
+        pause,
+        coverMarket,
+        exitEscrow,
+        safeSingleton: externals.safeSingleton,
+        safeProxyFactory: externals.safeProxyFactory,
+        fallbackHandler: externals.safeFallbackHandler,
+      },
+    ],
+    gas: 20_000_000n,
+  });
+  // Its own creations, in order; the check at the end reads them back from it.
+  const created = (nonce: bigint) => getContractAddress({ from: genesis, nonce });
+  const [sessionModule, coverModule, accountFactory] = [created(1n), created(2n), created(3n)];
+  return {
     pause,
     registry,
     oracle,
     zapper,
     exitEscrow,
     limitEscrow,
+    scheduleEscrow,
+    coverMarket,
     accountFactory,
     sessionModule,
-    baskets,
+    coverModule,
   };
-  progress('checking the deployment');
-  await verifyDeployment(client, deployment, { plan, owner: account.address, externals });
-  return deployment;
+}
+
+/** Anyone may; the slots are used once the pool's ring of observations comes round. */
+async function growPools(
+  submitter: Submitter,
+  account: LocalAccount,
+  plan: ProtocolPlan,
+  progress: Progress,
+): Promise<void> {
+  for (const [index, { pool, slots }] of plan.growth.entries()) {
+    if (index % 10 === 0) progress(`raising observation slots: ${index} of ${plan.growth.length}`);
+    await submitter.write(account, {
+      address: pool,
+      abi: uniswapV3PoolAbi,
+      functionName: 'increaseObservationCardinalityNext',
+      args: [slots],
+    });
+  }
+}
+
+async function publishWeeks(
+  client: ReadClient,
+  submitter: Submitter,
+  account: LocalAccount,
+  coverMarket: Address,
+  count: number,
+): Promise<void> {
+  if (count === 0) return;
+  const from = await submitter.decide(
+    'first week',
+    async () => {
+      const { timestamp } = await client.getBlock();
+      return Number(timestamp + COVER_CUTOFF + COVER_PUBLISH_LEAD) + PUBLISH_MARGIN;
+    },
+    Math.floor(Date.now() / 1_000) + 2 * 86_400,
+  );
+  const times = coverWeeks(from, count).map(({ close, settle }) => ({ close, settle }));
+  await submitter.write(account, {
+    address: coverMarket,
+    abi: coverMarketAbi,
+    functionName: 'publishWeeks',
+    args: [times],
+  });
+}
+
+async function listCover(
+  client: ReadClient,
+  submitter: Submitter,
+  account: LocalAccount,
+  coverMarket: Address,
+  ticker: string,
+  vault: Address,
+): Promise<void> {
+  const cap = await submitter.decide(
+    `cover cap of ${ticker}`,
+    async () => {
+      const most = await client.readContract({
+        address: coverMarket,
+        abi: coverMarketAbi,
+        functionName: 'depthCapOf',
+        args: [vault],
+      });
+      return Number((most * COVER_CAP_PERCENT) / 100n);
+    },
+    1_000,
+  );
+  await submitter.write(account, {
+    address: coverMarket,
+    abi: coverMarketAbi,
+    functionName: 'listVault',
+    args: [vault, BigInt(cap)],
+  });
+}
+
+/** Two steps each: the new owner has nothing until it accepts. */
+async function handOver(
+  submitter: Submitter,
+  account: LocalAccount,
+  { pause, registry, coverMarket }: Contracts,
+  owner: Address,
+): Promise<void> {
+  for (const address of [pause, registry, coverMarket]) {
+    await submitter.write(account, {
+      address,
+      abi: protocolPauseAbi,
+      functionName: 'transferOwnership',
+      args: [owner],
+    });
+  }
+}
+
+function registryRow(basket: BasketPlan, vault: Address) {
+  const { ticker, name, thesis, group, risk, riskNote, rebalance, ordersEnabled } = basket;
+  return { ticker, name, thesis, group, risk, riskNote, rebalance, vault, ordersEnabled };
 }
 
 /** Approves the constituents of the seed shares to where the vault is going to stand, then deploys it there. */
@@ -184,13 +325,12 @@ async function deployVault(
   basket: BasketPlan,
 ): Promise<Address> {
   const vault = await submitter.nextAddress(account, basket.constituents.length);
-  for (const { token, genesisUnits } of basket.constituents) {
-    const amount = (genesisUnits * basket.seedShares + SHARE - 1n) / SHARE;
+  for (const part of basket.constituents) {
     await submitter.write(account, {
-      address: token,
+      address: part.token,
       abi: erc20Abi,
       functionName: 'approve',
-      args: [vault, amount],
+      args: [vault, seedAmount(basket, part)],
     });
   }
   const usesWeth = basket.constituents.some(({ viaWeth }) => viaWeth);

@@ -1,246 +1,285 @@
 /**
- * Reads back from the chain what a deployment claims. Every difference is collected, so that one run shows them all.
+ * Reads back from the chain what a deployment claims. From the file alone: that each address holds our code, and that
+ * the contracts name each other and the externals. With the plan: roles, pools, units, calendar and cover as well.
  */
-import { type Abi, type Address, erc20Abi, isAddressEqual, keccak256 } from 'viem';
+import { type Address, erc20Abi } from 'viem';
 import type { Deployment } from '../../../contracts-abi/deployment.ts';
 import {
   accountFactoryAbi,
   basketRegistryAbi,
   basketVaultAbi,
-  basketZapperAbi,
+  coverMarketAbi,
   navOracleAbi,
   protocolPauseAbi,
-  quoterV2Abi,
-  sessionModuleAbi,
-  swapRouter02Abi,
-  uniswapV3FactoryAbi,
 } from '../../../contracts-abi/generated/index.ts';
-import type { ChainClient } from '../client.ts';
-import { genuine } from './artifacts.ts';
+import type { ReadClient } from '../client.ts';
+import { addressViews, atLeast, type Check, compare, oneOf, type Read, reader } from './checks.ts';
+import { AS_BUILT, judgeCode, type OwnContract } from './code.ts';
 import type { Externals } from './externals.ts';
 import type { ProtocolPlan } from './plan.ts';
 
 const ZERO: Address = '0x0000000000000000000000000000000000000000';
 
-type Check = { what: string; actual: Promise<unknown>; expected: unknown };
+const CODE: Readonly<Partial<Record<keyof Deployment, OwnContract>>> = {
+  pause: 'protocolPause',
+  registry: 'basketRegistry',
+  oracle: 'navOracle',
+  zapper: 'basketZapper',
+  exitEscrow: 'exitEscrow',
+  limitEscrow: 'limitEscrow',
+  scheduleEscrow: 'scheduleEscrow',
+  coverMarket: 'coverMarket',
+  accountFactory: 'accountFactory',
+  sessionModule: 'sessionModule',
+  coverModule: 'coverModule',
+};
 
-/** Throws an Error that lists every external which is not what it should be. */
-export async function verifyExternals(client: ChainClient, externals: Externals): Promise<void> {
+/** Throws a DifferenceError that lists every difference between the deployment file and the chain. */
+export async function verifyStanding(client: ReadClient, deployment: Deployment): Promise<void> {
   const read = reader(client);
-  const { usdg, weth, uniswapV3Factory, swapRouter02, quoterV2, safeSingleton } = externals;
-  const codeHash = async (address: Address) => {
-    const code = await client.getCode({ address });
-    return code === undefined ? null : keccak256(code);
-  };
-  await compare('externals', [
-    { what: 'USDG decimals', actual: read(usdg, erc20Abi, 'decimals'), expected: 6 },
-    { what: 'WETH decimals', actual: read(weth, erc20Abi, 'decimals'), expected: 18 },
-    ...[
-      [500, 10],
-      [3000, 60],
-      [10000, 200],
-    ].map(([fee, spacing]) => ({
-      what: `tick spacing of tier ${fee}`,
-      actual: read(uniswapV3Factory, uniswapV3FactoryAbi, 'feeAmountTickSpacing', [fee]),
-      expected: spacing,
-    })),
-    {
-      what: 'factory of SwapRouter02',
-      actual: read(swapRouter02, swapRouter02Abi, 'factory'),
-      expected: uniswapV3Factory,
-    },
-    {
-      what: 'WETH of SwapRouter02',
-      actual: read(swapRouter02, swapRouter02Abi, 'WETH9'),
-      expected: weth,
-    },
-    {
-      what: 'factory of QuoterV2',
-      actual: read(quoterV2, quoterV2Abi, 'factory'),
-      expected: uniswapV3Factory,
-    },
-    {
-      what: 'chain id by Multicall3',
-      actual: read(externals.multicall3, MULTICALL3_VIEW, 'getChainId'),
-      expected: BigInt(await client.getChainId()),
-    },
-    ...(
-      [
-        ['Safe', safeSingleton],
-        ['SafeProxyFactory', externals.safeProxyFactory],
-        ['CompatibilityFallbackHandler', externals.safeFallbackHandler],
-      ] as const
-    ).map(([name, address]) => ({
-      what: `code of ${name}`,
-      actual: codeHash(address),
-      expected: keccak256(genuine(name).deployedBytecode),
-    })),
+  // First whether the contracts are ours at all: what others would answer to our questions says nothing.
+  await compare('contracts', codeChecks(client, deployment));
+  await compare('deployment', [
+    ...wiringChecks(read, deployment),
+    ...(await registryChecks(read, deployment)),
   ]);
 }
 
-/** Throws an Error that lists every difference between the deployment, its plan and the chain. */
+/** The same, and that the plan was followed. `deployer` may still hold the owner's powers, offered to the owner. */
 export async function verifyDeployment(
-  client: ChainClient,
+  client: ReadClient,
   deployment: Deployment,
-  against: { plan: ProtocolPlan; owner: Address; externals: Externals },
+  against: { plan: ProtocolPlan; deployer: Address; externals: Externals },
 ): Promise<void> {
-  const { plan, owner, externals } = against;
+  await verifyStanding(client, deployment);
   const read = reader(client);
-  const { registry, pause, oracle, zapper, sessionModule, accountFactory } = deployment;
-  const checks: Check[] = [
-    { what: 'pause owner', actual: read(pause, protocolPauseAbi, 'owner'), expected: owner },
-    {
-      what: 'guardian',
-      actual: read(pause, protocolPauseAbi, 'guardian'),
-      expected: plan.guardian,
+  await compare('deployment', [
+    ...roleChecks(read, deployment, against),
+    ...externalChecks(read, deployment, against),
+    ...against.plan.baskets.flatMap((basket) => basketChecks(read, deployment, basket)),
+    ...coverChecks(read, deployment, against.plan),
+  ]);
+}
+
+function codeChecks(client: ReadClient, deployment: Deployment): Check[] {
+  const check = (what: string, address: Address, contract: OwnContract): Check => ({
+    what: `code of ${what} ${address}`,
+    actual: judgeCode(client, address, contract),
+    expected: AS_BUILT,
+  });
+  return [
+    ...Object.entries(CODE).map(([name, contract]) =>
+      check(name, deployment[name as keyof Deployment] as Address, contract),
+    ),
+    ...deployment.baskets.map(({ ticker, vault }) =>
+      check(`vault ${ticker}`, vault, 'basketVault'),
+    ),
+  ];
+}
+
+/** What each contract says the others are; every one of these is immutable. */
+function wiringChecks(read: Read, deployment: Deployment): Check[] {
+  const { usdg, weth, registry, oracle, zapper, pause } = deployment;
+  const { exitEscrow, coverMarket, sessionModule, coverModule, accountFactory } = deployment;
+  const base = { usdg, registry, oracle, zapper, pause };
+  const uniswapFactory = deployment.uniswapV3Factory;
+  const links: Partial<Record<keyof Deployment, Record<string, Address>>> = {
+    oracle: { usdg, weth, wethUsdgPool: deployment.wethUsdgPool },
+    zapper: { usdg, weth, router: deployment.swapRouter02, uniswapFactory, registry, pause },
+    exitEscrow: base,
+    limitEscrow: base,
+    scheduleEscrow: base,
+    coverMarket: { usdg, registry, oracle, pause },
+    sessionModule: {
+      ...base,
+      coverModule,
+      factory: accountFactory,
     },
-    { what: 'paused', actual: read(pause, protocolPauseAbi, 'paused'), expected: false },
-    { what: 'registry owner', actual: read(registry, basketRegistryAbi, 'owner'), expected: owner },
+    coverModule: { usdg, oracle, pause, exitEscrow, session: sessionModule, market: coverMarket },
+  };
+  return [
+    ...Object.entries(links).flatMap(([name, expected]) =>
+      Object.entries(expected).map(([getter, address]) => ({
+        what: `${name} ${getter}`,
+        actual: read(deployment[name as keyof Deployment] as Address, addressViews(getter), getter),
+        expected: address,
+      })),
+    ),
+    {
+      what: 'modules of the account factory',
+      actual: read(accountFactory, accountFactoryAbi, 'modules'),
+      expected: [sessionModule, coverModule],
+    },
+  ];
+}
+
+/** The registry may have grown since the file was written: then the file is behind, and says so by its difference. */
+async function registryChecks(read: Read, deployment: Deployment): Promise<Check[]> {
+  const { registry, baskets } = deployment;
+  const rows = read(registry, basketRegistryAbi, 'baskets') as Promise<{ ticker: string }[]>;
+  return [
     {
       what: 'registry sealed',
       actual: read(registry, basketRegistryAbi, 'isSealed'),
       expected: true,
     },
     {
+      what: 'baskets of the registry',
+      actual: rows.then((list) => list.map(({ ticker }) => ticker)),
+      expected: baskets.map(({ ticker }) => ticker),
+    },
+    ...baskets.flatMap(({ ticker, vault }): Check[] => [
+      {
+        what: `${ticker} vault`,
+        actual: rows.then(
+          (list) => (list.find((row) => row.ticker === ticker) as { vault?: Address })?.vault,
+        ),
+        expected: vault,
+      },
+      {
+        what: `${ticker} registry`,
+        actual: read(vault, basketVaultAbi, 'registry'),
+        expected: registry,
+      },
+    ]),
+  ];
+}
+
+function roleChecks(
+  read: Read,
+  { pause, registry, coverMarket }: Deployment,
+  { plan, deployer }: { plan: ProtocolPlan; deployer: Address },
+): Check[] {
+  const owned = { pause, registry, coverMarket };
+  const ownable = addressViews('owner', 'pendingOwner');
+  return [
+    ...Object.entries(owned).flatMap(([name, address]): Check[] => {
+      const owner = read(address, ownable, 'owner');
+      // Once accepted nothing is pending; before, the deployer owns and the owner may take it.
+      const heir = Promise.all([owner, read(address, ownable, 'pendingOwner')]).then(
+        ([holder, pending]) => (pending === ZERO ? holder : pending),
+      );
+      return [
+        { what: `${name} owner`, actual: owner, expected: oneOf(plan.owner, deployer) },
+        { what: `${name} owner to come`, actual: heir, expected: plan.owner },
+      ];
+    }),
+    {
+      what: 'guardian',
+      actual: read(pause, protocolPauseAbi, 'guardian'),
+      expected: plan.guardian,
+    },
+    {
       what: 'treasury',
       actual: read(registry, basketRegistryAbi, 'treasury'),
       expected: plan.treasury,
     },
+  ];
+}
+
+function externalChecks(
+  read: Read,
+  deployment: Deployment,
+  { plan, externals }: { plan: ProtocolPlan; externals: Externals },
+): Check[] {
+  const named = [
+    'usdg',
+    'weth',
+    'multicall3',
+    'uniswapV3Factory',
+    'swapRouter02',
+    'quoterV2',
+  ] as const;
+  const safe = addressViews('safeSingleton', 'safeProxyFactory', 'fallbackHandler');
+  const factory = deployment.accountFactory;
+  return [
+    ...named.map((name) => ({
+      what: `${name} of the file`,
+      actual: Promise.resolve(deployment[name]),
+      expected: externals[name],
+    })),
     {
-      what: 'oracle WETH pool',
-      actual: read(oracle, navOracleAbi, 'wethUsdgPool'),
-      expected: plan.wethUsdgPool,
-    },
-    {
-      what: 'zapper router',
-      actual: read(zapper, basketZapperAbi, 'router'),
-      expected: externals.swapRouter02,
-    },
-    {
-      what: 'zapper USDG',
-      actual: read(zapper, basketZapperAbi, 'usdg'),
-      expected: externals.usdg,
-    },
-    ...[deployment.exitEscrow, deployment.limitEscrow].flatMap((escrow) =>
-      (
-        [
-          ['usdg', externals.usdg],
-          ['registry', registry],
-          ['oracle', oracle],
-          ['zapper', zapper],
-          ['pause', pause],
-        ] as const
-      ).map(([name, expected]) => ({
-        what: `escrow ${escrow} ${name}`,
-        actual: read(escrow, ESCROW_VIEW, name),
-        expected,
-      })),
-    ),
-    {
-      what: 'session module factory',
-      actual: read(sessionModule, sessionModuleAbi, 'factory'),
-      expected: accountFactory,
+      what: 'oracle WETH floor',
+      actual: read(deployment.oracle, navOracleAbi, 'wethMinLiquidity'),
+      expected: plan.wethMinLiquidity,
     },
     {
       what: 'factory Safe singleton',
-      actual: read(accountFactory, accountFactoryAbi, 'safeSingleton'),
+      actual: read(factory, safe, 'safeSingleton'),
       expected: externals.safeSingleton,
     },
+    {
+      what: 'factory Safe proxy factory',
+      actual: read(factory, safe, 'safeProxyFactory'),
+      expected: externals.safeProxyFactory,
+    },
+    {
+      what: 'factory fallback handler',
+      actual: read(factory, safe, 'fallbackHandler'),
+      expected: externals.safeFallbackHandler,
+    },
   ];
-  for (const basket of plan.baskets) {
-    const vault = deployment.baskets.find(({ ticker }) => ticker === basket.ticker)?.vault ?? ZERO;
-    const of = (what: string) => `${basket.ticker} ${what}`;
-    const record = read(registry, basketRegistryAbi, 'basketOf', [basket.ticker]) as Promise<
-      Record<string, unknown>
-    >;
-    checks.push(
-      { what: of('vault'), actual: record.then((row) => row['vault']), expected: vault },
-      {
-        what: of('ordersEnabled'),
-        actual: record.then((row) => row['ordersEnabled']),
-        expected: basket.ordersEnabled,
-      },
-      {
-        what: of('supply'),
-        actual: read(vault, erc20Abi, 'totalSupply'),
-        expected: basket.seedShares,
-      },
-      { what: of('symbol'), actual: read(vault, erc20Abi, 'symbol'), expected: basket.ticker },
-      {
-        what: of('constituents'),
-        actual: read(vault, basketVaultAbi, 'constituents'),
-        expected: basket.constituents.map((part) => ({
-          token: part.token,
-          genesisUnits: part.genesisUnits,
-          pool: part.pool ?? ZERO,
-          viaWeth: part.viaWeth,
-          minLiquidity: part.minLiquidity,
-        })),
-      },
-    );
-  }
-  await compare('deployment', checks);
 }
 
-const MULTICALL3_VIEW = [
-  {
-    type: 'function',
-    name: 'getChainId',
-    stateMutability: 'view',
-    inputs: [],
-    outputs: [{ type: 'uint256' }],
-  },
-] as const;
-
-/** Public immutables of the escrows' common base. */
-const ESCROW_VIEW = ['usdg', 'registry', 'oracle', 'zapper', 'pause'].map((name) => ({
-  type: 'function',
-  name,
-  stateMutability: 'view',
-  inputs: [],
-  outputs: [{ type: 'address' }],
-})) as Abi;
-
-function reader(client: ChainClient) {
-  return (address: Address, abi: Abi, functionName: string, args: readonly unknown[] = []) =>
-    client.readContract<Abi, string, readonly unknown[]>({ address, abi, functionName, args });
+function basketChecks(
+  read: Read,
+  deployment: Deployment,
+  basket: ProtocolPlan['baskets'][number],
+): Check[] {
+  const vault = deployment.baskets.find(({ ticker }) => ticker === basket.ticker)?.vault ?? ZERO;
+  const of = (what: string) => `${basket.ticker} ${what}`;
+  const { name, thesis, group, risk, riskNote, rebalance, ordersEnabled } = basket;
+  return [
+    {
+      what: of('registry row'),
+      actual: read(deployment.registry, basketRegistryAbi, 'basketOf', [basket.ticker]),
+      expected: { name, thesis, group, risk, riskNote, rebalance, ordersEnabled, vault },
+    },
+    // Anyone may have minted since; the seed's locked share is there for ever.
+    {
+      what: of('supply'),
+      actual: read(vault, erc20Abi, 'totalSupply'),
+      expected: atLeast(10n ** 18n),
+    },
+    { what: of('symbol'), actual: read(vault, erc20Abi, 'symbol'), expected: basket.ticker },
+    {
+      what: of('management fee'),
+      actual: read(vault, basketVaultAbi, 'managementFeeBps'),
+      expected: basket.managementFeeBps,
+    },
+    {
+      what: of('constituents'),
+      actual: read(vault, basketVaultAbi, 'constituents'),
+      expected: basket.constituents.map((part) => ({
+        token: part.token,
+        genesisUnits: part.genesisUnits,
+        pool: part.pool ?? ZERO,
+        viaWeth: part.viaWeth,
+        minLiquidity: part.minLiquidity,
+      })),
+    },
+  ];
 }
 
-async function compare(subject: string, checks: readonly Check[]): Promise<void> {
-  const results = await Promise.all(
-    checks.map(async ({ what, actual, expected }) => {
-      try {
-        const value = await actual;
-        return same(value, expected) ? null : `${what}: ${show(value)}, expected ${show(expected)}`;
-      } catch (error) {
-        const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
-        return `${what}: cannot be read (${reason})`;
-      }
-    }),
-  );
-  const wrong = results.filter((line) => line !== null);
-  if (wrong.length > 0) throw new Error(`the ${subject} on chain differ:\n  ${wrong.join('\n  ')}`);
-}
-
-function same(actual: unknown, expected: unknown): boolean {
-  if (isAddressText(actual) && isAddressText(expected)) return isAddressEqual(actual, expected);
-  if (Array.isArray(actual) && Array.isArray(expected)) {
-    return actual.length === expected.length && actual.every((item, i) => same(item, expected[i]));
-  }
-  if (isRecord(actual) && isRecord(expected)) {
-    return Object.keys(expected).every((name) => same(actual[name], expected[name]));
-  }
-  return actual === expected;
-}
-
-function isAddressText(value: unknown): value is Address {
-  return typeof value === 'string' && /^0x[0-9a-fA-F]{40}$/.test(value);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function show(value: unknown): string {
-  return JSON.stringify(value, (_, item: unknown) => (typeof item === 'bigint' ? `${item}` : item));
+function coverChecks(read: Read, deployment: Deployment, plan: ProtocolPlan): Check[] {
+  const { coverMarket, baskets } = deployment;
+  const listed = plan.baskets
+    .filter(({ cover }) => cover)
+    .map(({ ticker }) => baskets.find((basket) => basket.ticker === ticker)?.vault ?? ZERO);
+  const weeks = read(coverMarket, coverMarketAbi, 'publishedWeeks') as Promise<number[]>;
+  return [
+    {
+      what: 'published weeks',
+      actual: weeks.then((ids) => BigInt(ids.length)),
+      expected: atLeast(BigInt(plan.coverWeeks)),
+    },
+    // The owner may have listed more since.
+    {
+      what: 'cover baskets',
+      actual: (read(coverMarket, coverMarketAbi, 'coverVaults') as Promise<Address[]>).then(
+        (vaults) => vaults.slice(0, listed.length),
+      ),
+      expected: listed,
+    },
+  ];
 }

@@ -1,5 +1,5 @@
 /** The baskets that can stand on a forked chain: those of the local chain, over the tokens that trade there. Pure. */
-import { BPS, SHARE } from '../../../contracts-abi/constants.ts';
+import { BPS, MIN_COVER_CARDINALITY } from '../../../contracts-abi/constants.ts';
 import type { BasketPlan } from '../deploy/plan.ts';
 import { toScaled } from '../price.ts';
 import { BASKETS, REBALANCE } from '../seed/baskets.ts';
@@ -7,11 +7,15 @@ import type { LiveToken } from './discover.ts';
 
 /** A basket is left out when less than this part of its weights trades there: it would not be what its name says. */
 const LEAST_PRESENT = 0.5;
-const SEED_SHARES = 100n * SHARE;
 
-export function livePlans(tokens: readonly LiveToken[]): BasketPlan[] {
+/** `seedShares` in base units: one whole share of every basket stays locked. */
+export function livePlans(tokens: readonly LiveToken[], seedShares: bigint): BasketPlan[] {
   const plans: BasketPlan[] = [];
-  for (const { weights, openingNav, ...texts } of BASKETS) {
+  const remembers = ({ cardinality }: { cardinality: number }) =>
+    BigInt(cardinality) >= MIN_COVER_CARDINALITY;
+  const [wethPool] = tokens.find(({ symbol }) => symbol === 'WETH')?.pools ?? [];
+  const wethRemembers = wethPool !== undefined && remembers(wethPool);
+  for (const { weights, openingNav, cover: _, ...texts } of BASKETS) {
     const present = Object.entries(weights).flatMap(([symbol, weight]) => {
       const token = tokens.find((candidate) => candidate.symbol === symbol);
       const [pool] = token?.pools ?? [];
@@ -22,7 +26,10 @@ export function livePlans(tokens: readonly LiveToken[]): BasketPlan[] {
     plans.push({
       ...texts,
       rebalance: REBALANCE,
-      seedShares: SEED_SHARES,
+      seedShares,
+      cover: present.every(
+        ({ pool }) => remembers(pool) && (pool.quote === 'USDG' || wethRemembers),
+      ),
       targetWeights: Object.fromEntries(
         present.map(({ token, weight }) => [token.symbol, weight / total]),
       ),

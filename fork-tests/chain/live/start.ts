@@ -3,17 +3,20 @@
  * tokens that have v3 pools. Chain time runs ahead of the clock by what ageing the pools took.
  */
 import type { Address, LocalAccount } from 'viem';
+import { SHARE } from '../../../contracts-abi/constants.ts';
 import { marketMakerAbi } from '../../../contracts-abi/generated/index.ts';
 import { LIVE } from '../../../contracts-abi/live-addresses.ts';
 import { type Anvil, startAnvil } from '../../anvil.ts';
 import { CHAIN_ARGUMENTS } from '../arguments.ts';
 import { type ChainClient, connect } from '../client.ts';
-import { type Externals, findOrDeploySafe } from '../deploy/externals.ts';
+import { findSafe } from '../deploy/externals.ts';
+import { type ProtocolPlan, seedNeeds } from '../deploy/plan.ts';
 import { deployProtocol, type Progress } from '../deploy/protocol.ts';
+import { verifyDeployment } from '../deploy/verify.ts';
 import { fullRange, PRICE_SCALE } from '../price.ts';
 import { devAccounts, FUNDS, ROLES } from '../seed/accounts.ts';
 import type { Manifest } from '../seed/manifest.ts';
-import { seedNeeds } from '../seed/plan.ts';
+import { COVER_WEEKS } from '../seed/plan.ts';
 import { deployMaker } from '../seed/pools.ts';
 import { type Submitter, submitEach } from '../submitter.ts';
 import { agePools } from './age.ts';
@@ -30,6 +33,8 @@ export type ForkedChainOptions = {
   progress?: Progress;
 };
 
+/** Each basket opens with a hundred shares of the deployer's. */
+const SEED_SHARES = 100n * SHARE;
 /** Dollars in each pool of the maker's own liquidity: there to be touched, too little to matter. */
 const MAKER_DEPTH = 10n;
 /** Dollars of each token that the maker may trade with. */
@@ -93,21 +98,24 @@ async function deployOnFork(client: ChainClient, progress: Progress): Promise<Ma
   );
   const [wethPool] = present.find(({ symbol }) => symbol === 'WETH')?.pools ?? [];
   if (wethPool === undefined) throw new Error('WETH is left out: nothing can be priced through it');
-  const plan = {
+  const plan: ProtocolPlan = {
+    owner: issuer.address,
     guardian: accounts.guardian.account.address,
     treasury: accounts.treasury.account.address,
     wethUsdgPool: wethPool.address,
     wethMinLiquidity: wethPool.liquidity / 4n,
-    baskets: livePlans(present),
+    externals: { ...LIVE, ...(await findSafe(client)) },
+    growth: [],
+    coverWeeks: COVER_WEEKS,
+    baskets: livePlans(present, SEED_SHARES),
   };
-  for (const [token, amount] of seedNeeds(plan)) {
+  for (const [token, amount] of seedNeeds(plan.baskets)) {
     await fund(client, token, token, issuer.address, amount);
   }
-  const externals: Externals = {
-    ...LIVE,
-    ...(await findOrDeploySafe(client, submitter, issuer)),
-  };
-  const deployment = await deployProtocol(client, submitter, issuer, externals, plan, progress);
+  const deployed = await deployProtocol(client, submitter, issuer, plan, progress);
+  progress('checking the deployment');
+  const { deployment } = deployed;
+  await verifyDeployment(client, deployment, { ...deployed, plan, deployer: issuer.address });
   return {
     deployment,
     maker,

@@ -18,6 +18,8 @@ export const ROLES = [
   'bob',
   'carol',
   'dave',
+  'erin',
+  'frank',
   'agent',
 ] as const;
 
@@ -53,6 +55,9 @@ export const FUNDS: Readonly<Record<Role, { eth: bigint; usdg: bigint }>> = {
   bob: funds(100, 100_000),
   carol: funds(100, 100_000),
   dave: funds(100, 100_000),
+  // Underwriters of the cover market: this much beside what their offers have locked.
+  erin: funds(100, 100_000),
+  frank: funds(100, 100_000),
   agent: funds(0, 0),
 };
 

@@ -15,6 +15,8 @@ export type BasketSeed = {
   weights: Readonly<Record<string, number>>;
   /** Set up for automated orders and agent trades. */
   ordersEnabled: boolean;
+  /** Has a cover market: its reference pools remember enough for a snapshot. */
+  cover: boolean;
 };
 
 export const REBALANCE = 'none: fixed units per share, weights drift with prices';
@@ -35,6 +37,7 @@ export const BASKETS: readonly BasketSeed[] = [
       META: 1400,
       TSLA: 1300,
     },
+    cover: true,
   }),
   basket('AIX', 'AI Infrastructure', 'Technology', 75, 80, {
     thesis: 'Chips, clouds and software that every large model is trained and served on.',
@@ -51,11 +54,13 @@ export const BASKETS: readonly BasketSeed[] = [
   basket('ADS', 'Digital Advertising', 'Communication', 60, 40, {
     thesis: 'Three companies that take more than half of all advertising money spent online.',
     weights: { GOOGL: 4000, META: 4000, AMZN: 2000 },
+    cover: true,
   }),
   basket('CORE', 'US Core', 'Broad Market', 50, 100, {
     thesis:
       'Five hundred companies with a tilt to the Nasdaq, for the part of a portfolio that is left alone.',
     weights: { SPY: 7000, QQQ: 3000 },
+    cover: true,
   }),
   basket('SIXTY', 'Sixty Forty', 'Multi Asset', 50, 100, {
     thesis:
@@ -128,6 +133,13 @@ export const BASKETS: readonly BasketSeed[] = [
   }),
 ];
 
+/** Symbols of the tokens whose reference pools the cover market takes snapshots of. */
+export function coverSymbols(): ReadonlySet<string> {
+  return new Set(
+    BASKETS.filter(({ cover }) => cover).flatMap(({ weights }) => Object.keys(weights)),
+  );
+}
+
 function basket(
   ticker: string,
   name: string,
@@ -135,7 +147,7 @@ function basket(
   managementFeeBps: number,
   openingNav: number,
   rest: Pick<BasketSeed, 'thesis' | 'weights'> &
-    Partial<Pick<BasketSeed, 'risk' | 'riskNote' | 'ordersEnabled'>>,
+    Partial<Pick<BasketSeed, 'risk' | 'riskNote' | 'ordersEnabled' | 'cover'>>,
 ): BasketSeed {
   return {
     ticker,
@@ -146,6 +158,7 @@ function basket(
     risk: '',
     riskNote: '',
     ordersEnabled: true,
+    cover: false,
     ...rest,
   };
 }

@@ -4,18 +4,21 @@
 import { localTokenAbi, localWethAbi } from '../../../contracts-abi/generated/index.ts';
 import type { ChainClient } from '../client.ts';
 import { deployExternals } from '../deploy/externals.ts';
+import { seedNeeds } from '../deploy/plan.ts';
 import { deployProtocol, type Progress } from '../deploy/protocol.ts';
+import { verifyDeployment } from '../deploy/verify.ts';
 import { submitInBlocks } from '../submitter.ts';
 import { devAccounts, FUNDS, ROLES } from './accounts.ts';
+import { seedCoverBook } from './cover-book.ts';
 import { HISTORY_SECONDS, tradeHistory } from './history.ts';
 import type { Manifest, SeededToken } from './manifest.ts';
-import { protocolPlan, seedNeeds } from './plan.ts';
-import { deployMaker, seedToken, seedWeth } from './pools.ts';
+import { protocolPlan } from './plan.ts';
+import { deployMaker, seedToken, seedWeth, touchCoverPools } from './pools.ts';
 import { TOKENS } from './tokens.ts';
 
 /**
  * Anvil arguments that building needs: it starts in the past, and growing the pools' observation slots takes
- * transactions of 16 million gas. `now` is unix seconds.
+ * transactions of 100 million gas. `now` is unix seconds.
  */
 export function buildArguments(now: number): string[] {
   return [
@@ -67,14 +70,15 @@ export async function buildChain(
     await submitter.flush();
   }
 
-  const plan = protocolPlan(
-    { maker, tokens, deployment: externals },
-    {
-      guardian: accounts.guardian.account.address,
-      treasury: accounts.treasury.account.address,
-    },
-  );
-  for (const [token, amount] of seedNeeds(plan)) {
+  await client.increaseTime({ seconds: 1 });
+  await touchCoverPools(seeder, tokens);
+
+  const plan = protocolPlan(tokens, externals, {
+    owner: issuer.address,
+    guardian: accounts.guardian.account.address,
+    treasury: accounts.treasury.account.address,
+  });
+  for (const [token, amount] of seedNeeds(plan.baskets)) {
     if (token === externals.weth) {
       await submitter.write(issuer, {
         address: token,
@@ -93,9 +97,14 @@ export async function buildChain(
     }
   }
   await submitter.flush();
-  const deployment = await deployProtocol(client, submitter, issuer, externals, plan, progress);
+  const deployed = await deployProtocol(client, submitter, issuer, plan, progress);
+  const { deployment } = deployed;
+  progress('checking the deployment');
+  await verifyDeployment(client, deployment, { ...deployed, plan, deployer: issuer.address });
   const manifest = { deployment, maker, tokens };
   await client.setAutomine(true);
   await tradeHistory(client, makerOwner, manifest, now, progress);
+  progress('filling the cover book');
+  await seedCoverBook(client, issuer, deployment);
   return manifest;
 }

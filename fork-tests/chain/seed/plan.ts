@@ -1,7 +1,11 @@
 /** From the seed's dollars and weights to the plan that is deployed. Pure. */
-import type { Address } from 'viem';
 import { BPS, SHARE } from '../../../contracts-abi/constants.ts';
-import type { BasketPlan, ConstituentPlan, ProtocolPlan } from '../deploy/plan.ts';
+import type {
+  BasketPlan,
+  ConstituentPlan,
+  PlannedExternals,
+  ProtocolPlan,
+} from '../deploy/plan.ts';
 import { liquidityOf, PRICE_SCALE, sqrtPriceAt, toScaled } from '../price.ts';
 import { BASKETS, type BasketSeed, REBALANCE } from './baskets.ts';
 import { type Manifest, pairOf, type SeededToken } from './manifest.ts';
@@ -9,38 +13,33 @@ import { TOKENS, WETH_POOLS, WETH_PRICE } from './tokens.ts';
 
 /** Each basket opens with a thousand shares of the deployer's. */
 const SEED_SHARES = 1_000n * SHARE;
-/** A reference pool must keep a quarter of the liquidity that it opened with. */
-const LIQUIDITY_FLOOR_DIVISOR = 4n;
+/** Half a year of the cover market. */
+export const COVER_WEEKS = 26;
+/** A reference pool must keep half of the liquidity that it opened with. */
+const LIQUIDITY_FLOOR_DIVISOR = 2n;
 
-export type SeededMarket = Pick<Manifest, 'maker' | 'tokens'> & {
+type SeededMarket = Pick<Manifest, 'tokens'> & {
   deployment: Pick<Manifest['deployment'], 'usdg' | 'weth'>;
 };
 
 export function protocolPlan(
-  market: SeededMarket,
-  roles: { guardian: Address; treasury: Address },
+  tokens: readonly SeededToken[],
+  externals: PlannedExternals,
+  roles: Pick<ProtocolPlan, 'owner' | 'guardian' | 'treasury'>,
 ): ProtocolPlan {
-  const [weth] = market.tokens;
+  const market: SeededMarket = { tokens: [...tokens], deployment: externals };
+  const [weth] = tokens;
   const [pool] = weth?.pools ?? [];
   if (weth?.symbol !== 'WETH' || pool === undefined) throw new Error('WETH comes first');
   return {
     ...roles,
+    externals,
     wethUsdgPool: pool.address,
     wethMinLiquidity: openingLiquidity(market, weth) / LIQUIDITY_FLOOR_DIVISOR,
+    growth: [],
+    coverWeeks: COVER_WEEKS,
     baskets: BASKETS.map((basket) => basketPlan(market, basket)),
   };
-}
-
-/** Token base units that the deployer needs for every basket's seed shares. */
-export function seedNeeds(plan: ProtocolPlan): Map<Address, bigint> {
-  const needs = new Map<Address, bigint>();
-  for (const { constituents, seedShares } of plan.baskets) {
-    for (const { token, genesisUnits } of constituents) {
-      const amount = (genesisUnits * seedShares + SHARE - 1n) / SHARE;
-      needs.set(token, (needs.get(token) ?? 0n) + amount);
-    }
-  }
-  return needs;
 }
 
 function basketPlan(market: SeededMarket, basket: BasketSeed): BasketPlan {

@@ -13,11 +13,19 @@ import {
   marketMakerAbi,
   marketMakerBytecode,
 } from '../../../contracts-abi/generated/index.ts';
-import type { Externals } from '../deploy/externals.ts';
+import type { PlannedExternals } from '../deploy/plan.ts';
 import { fullRange, liquidityOf, PRICE_SCALE, sqrtPriceAt, toScaled } from '../price.ts';
 import type { Submitter } from '../submitter.ts';
 import type { SeededPool, SeededToken } from './manifest.ts';
-import { CARDINALITY, type PoolSeed, type TokenSeed, WETH_POOLS, WETH_PRICE } from './tokens.ts';
+import { coverSymbols } from './baskets.ts';
+import {
+  CARDINALITY,
+  COVER_CARDINALITY,
+  type PoolSeed,
+  type TokenSeed,
+  WETH_POOLS,
+  WETH_PRICE,
+} from './tokens.ts';
 
 const ETHER = 10n ** 18n;
 /** Inventory of the maker per pool, as a multiple of the depth: enough for any price within the market's bounds. */
@@ -28,7 +36,7 @@ type Seeder = {
   issuer: LocalAccount;
   makerOwner: LocalAccount;
   maker: Address;
-  externals: Externals;
+  externals: PlannedExternals;
 };
 
 /** Deploys the maker. It must be funded before it provides. */
@@ -116,7 +124,8 @@ async function seedPools(
   const pools: SeededPool[] = [];
   for (const [index, seed] of seeds.entries()) {
     // Only the first one is a reference; slots nobody reads would only make every block slower to build.
-    const cardinality = seed.cardinality ?? (index === 0 ? CARDINALITY : 1);
+    const reference = coverSymbols().has(token.symbol) ? COVER_CARDINALITY : CARDINALITY;
+    const cardinality = seed.cardinality ?? (index === 0 ? reference : 1);
     pools.push(await seedPool(seeder, token, seed, cardinality));
   }
   return pools;
@@ -163,6 +172,26 @@ async function seedPool(
     });
   }
   return { address, quote: seed.quote, fee: seed.fee };
+}
+
+/**
+ * Makes the cover baskets' reference pools write an observation: their new slots count from the first write after the
+ * growth on, and the cover market lists no basket before. The next block must lie in a later second than the pools'.
+ */
+export async function touchCoverPools(
+  { submitter, makerOwner, maker }: Seeder,
+  tokens: readonly SeededToken[],
+): Promise<void> {
+  const covered = coverSymbols();
+  const pools = tokens.flatMap(({ symbol, pools: [first] }) =>
+    first !== undefined && covered.has(symbol) ? [first] : [],
+  );
+  await submitter.write(makerOwner, {
+    address: maker,
+    abi: marketMakerAbi,
+    functionName: 'touch',
+    args: [pools.map(({ address, fee }) => ({ pool: address, ...fullRange(fee) }))],
+  });
 }
 
 /** CREATE2 by the factory; the hash is of the pool's published creation code (v3-periphery, PoolAddress). */

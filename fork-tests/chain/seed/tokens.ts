@@ -2,6 +2,7 @@
  * The market of the local chain: what trades, at what price it starts, in which pools. Prices and depths are invented;
  * names follow the stock tokens of the live chain.
  */
+import { MIN_COVER_CARDINALITY } from '../../../contracts-abi/constants.ts';
 
 type QuoteSymbol = 'USDG' | 'WETH';
 type FeeTier = 500 | 3000 | 10000;
@@ -29,22 +30,28 @@ export type TokenSeed = {
 
 /** Observation slots of a reference pool: above the 700 of rule 1, with room for a few writes in one window. */
 export const CARDINALITY = 720;
+/** Of a cover basket's reference pools (rule 22): an hour and a quarter of writes in each second. */
+export const COVER_CARDINALITY = Number(MIN_COVER_CARDINALITY);
 
 export const WETH_PRICE = 3_000;
 /** The first one is the oracle's WETH/USDG pool. */
 export const WETH_POOLS: readonly PoolSeed[] = [usdg(500, 20_000_000), usdg(3000, 6_000_000)];
 
+/**
+ * Those of the cover baskets (MAG7, ADS, CORE) are deep: a cover cap is what pushing a pool costs in fees (rule 23), a
+ * few thousand dollars here.
+ */
 export const TOKENS: readonly TokenSeed[] = [
-  stock('NVDA', 'NVIDIA', 180, 1.6, [usdg(500, 8_000_000), usdg(3000, 3_000_000)]),
-  stock('TSLA', 'Tesla', 340, 1.8, [usdg(3000, 6_000_000), weth(3000, 2_000_000)]),
-  stock('AAPL', 'Apple', 230, 1.0, [usdg(500, 8_000_000)]),
-  stock('MSFT', 'Microsoft', 500, 0.9, [usdg(500, 8_000_000)]),
-  stock('AMZN', 'Amazon', 225, 1.1, [usdg(3000, 6_000_000)]),
-  stock('GOOGL', 'Alphabet', 200, 1.0, [usdg(3000, 6_000_000)]),
-  stock('META', 'Meta Platforms', 720, 1.2, [usdg(3000, 5_000_000), usdg(500, 3_000_000)]),
+  stock('NVDA', 'NVIDIA', 180, 1.6, [usdg(500, 40_000_000), usdg(3000, 3_000_000)]),
+  stock('TSLA', 'Tesla', 340, 1.8, [usdg(3000, 12_000_000), weth(3000, 2_000_000)]),
+  stock('AAPL', 'Apple', 230, 1.0, [usdg(500, 40_000_000)]),
+  stock('MSFT', 'Microsoft', 500, 0.9, [usdg(500, 40_000_000)]),
+  stock('AMZN', 'Amazon', 225, 1.1, [usdg(3000, 12_000_000)]),
+  stock('GOOGL', 'Alphabet', 200, 1.0, [usdg(3000, 20_000_000)]),
+  stock('META', 'Meta Platforms', 720, 1.2, [usdg(3000, 20_000_000), usdg(500, 3_000_000)]),
   stock('COIN', 'Coinbase', 310, 2.0, [weth(3000, 4_000_000)]),
-  stock('SPY', 'S&P 500 ETF', 640, 1.0, [usdg(500, 12_000_000)]),
-  stock('QQQ', 'Nasdaq-100 ETF', 560, 1.2, [usdg(500, 10_000_000)]),
+  stock('SPY', 'S&P 500 ETF', 640, 1.0, [usdg(500, 200_000_000)]),
+  stock('QQQ', 'Nasdaq-100 ETF', 560, 1.2, [usdg(500, 80_000_000)]),
   stock('AMD', 'Advanced Micro Devices', 165, 1.7, [usdg(3000, 4_000_000)]),
   stock('PLTR', 'Palantir', 160, 1.8, [weth(3000, 3_000_000)]),
   stock('AVGO', 'Broadcom', 300, 1.4, [usdg(3000, 4_000_000)]),

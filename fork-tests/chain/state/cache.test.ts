@@ -75,6 +75,12 @@ describe('the cached chain', () => {
     expect(builds).toBe(1);
   });
 
+  test('belongs to the cover week that trades: its offers stand for that one and the next two', () => {
+    const cutoff = Date.parse('2026-11-27T20:00:00Z') / 1_000;
+    expect(stateKey(cutoff - 86_400)).toBe(stateKey(cutoff - 1));
+    expect(stateKey(cutoff + 1)).not.toBe(stateKey(cutoff - 1));
+  });
+
   test('one from the future, as after the clock was set back, is built again', async () => {
     const built = await seededChain();
     const future = { ...built, timestamp: Math.floor(Date.now() / 1_000) + 3_600 };

@@ -4,6 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { COVER_CUTOFF } from '../../../contracts-abi/constants.ts';
+import { coverWeeks } from '../../../contracts-abi/cover-calendar.ts';
 import { artifactPaths } from '../deploy/artifacts.ts';
 
 const chain = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -16,7 +18,9 @@ function sources(): string[] {
   const folders = ['deploy', 'seed'].map((name) => join(chain, name));
   const files = ['price.ts', join('market', 'moves.ts')].map((name) => join(chain, name));
   folders.push(join(root, 'contracts-abi', 'generated'));
-  files.push(join(root, 'contracts-abi', 'deployment.ts'));
+  for (const name of ['deployment.ts', 'constants.ts', 'cover-calendar.ts']) {
+    files.push(join(root, 'contracts-abi', name));
+  }
   return [
     ...files,
     ...folders.flatMap((folder) =>
@@ -27,13 +31,17 @@ function sources(): string[] {
   ].sort();
 }
 
-/** 16 hex characters. The Anvil version counts too: the format of its state is its own. */
-export function stateKey(): string {
+/**
+ * 16 hex characters. The Anvil version counts too: the format of its state is its own. So does the cover week that
+ * trades at `now` (unix seconds): offers stand for that week and the next two.
+ */
+export function stateKey(now = Date.now() / 1_000): string {
+  const [week] = coverWeeks(now + Number(COVER_CUTOFF), 1);
   const hash = createHash('sha256').update(FORMAT);
   const anvil = createRequire(import.meta.url)('@foundry-rs/anvil/package.json') as {
     version: string;
   };
-  hash.update(anvil.version);
+  hash.update(`${anvil.version} ${week?.id ?? 0}`);
   for (const path of [...sources(), ...artifactPaths()]) {
     hash.update(`\0${relative(root, path)}\0`).update(readFileSync(path));
   }

@@ -1,0 +1,111 @@
+/** Whether what the protocol stands on is what it should be, before anything is built on it. */
+import { type Address, erc20Abi, keccak256 } from 'viem';
+import {
+  quoterV2Abi,
+  swapRouter02Abi,
+  uniswapV3FactoryAbi,
+} from '../../../contracts-abi/generated/index.ts';
+import type { ReadClient } from '../client.ts';
+import { genuine } from './artifacts.ts';
+import { addressViews, type Check, compare, reader } from './checks.ts';
+import type { PlannedExternals } from './plan.ts';
+
+/** Throws a DifferenceError that lists every external which is not what it should be. */
+export async function verifyExternals(
+  client: ReadClient,
+  externals: PlannedExternals,
+): Promise<void> {
+  const missing = await emptyAddresses(client, externals);
+  if (missing.length > 0) {
+    await compare(
+      'externals',
+      missing.map(({ name, address }) => ({
+        what: `${name} ${address}`,
+        actual: Promise.resolve('no contract'),
+        expected: 'a contract',
+      })),
+    );
+  }
+  const read = reader(client);
+  const { usdg, weth, uniswapV3Factory, swapRouter02, quoterV2 } = externals;
+  const safes = [
+    ['Safe', externals.safeSingleton],
+    ['SafeProxyFactory', externals.safeProxyFactory],
+    ['CompatibilityFallbackHandler', externals.safeFallbackHandler],
+  ] as const;
+  await compare('externals', [
+    { what: 'USDG decimals', actual: read(usdg, erc20Abi, 'decimals'), expected: 6 },
+    { what: 'WETH decimals', actual: read(weth, erc20Abi, 'decimals'), expected: 18 },
+    ...[
+      [500, 10],
+      [3000, 60],
+      [10000, 200],
+    ].map(([fee, spacing]) => ({
+      what: `tick spacing of tier ${fee}`,
+      actual: read(uniswapV3Factory, uniswapV3FactoryAbi, 'feeAmountTickSpacing', [fee]),
+      expected: spacing,
+    })),
+    {
+      what: 'factory of SwapRouter02',
+      actual: read(swapRouter02, swapRouter02Abi, 'factory'),
+      expected: uniswapV3Factory,
+    },
+    {
+      what: 'WETH of SwapRouter02',
+      actual: read(swapRouter02, swapRouter02Abi, 'WETH9'),
+      expected: weth,
+    },
+    {
+      what: 'factory of QuoterV2',
+      actual: read(quoterV2, quoterV2Abi, 'factory'),
+      expected: uniswapV3Factory,
+    },
+    {
+      what: 'WETH of QuoterV2',
+      actual: read(quoterV2, addressViews('WETH9'), 'WETH9'),
+      expected: weth,
+    },
+    {
+      what: 'chain id by Multicall3',
+      actual: read(externals.multicall3, MULTICALL3_VIEW, 'getChainId'),
+      expected: BigInt(await client.getChainId()),
+    },
+    ...safes.flatMap(([name, address]): Check[] =>
+      address === null
+        ? []
+        : [
+            {
+              what: `code of ${name}`,
+              actual: client
+                .getCode({ address })
+                .then((code) => (code === undefined ? null : keccak256(code))),
+              expected: keccak256(genuine(name).deployedBytecode),
+            },
+          ],
+    ),
+  ]);
+}
+
+/** Externals of the plan at whose address nothing stands. */
+async function emptyAddresses(
+  client: ReadClient,
+  externals: PlannedExternals,
+): Promise<{ name: string; address: Address }[]> {
+  const found: { name: string; address: Address }[] = [];
+  for (const [name, address] of Object.entries(externals)) {
+    if (address === null) continue;
+    const code = await client.getCode({ address });
+    if (code === undefined || code === '0x') found.push({ name, address });
+  }
+  return found;
+}
+
+const MULTICALL3_VIEW = [
+  {
+    type: 'function',
+    name: 'getChainId',
+    stateMutability: 'view',
+    inputs: [],
+    outputs: [{ type: 'uint256' }],
+  },
+] as const;
