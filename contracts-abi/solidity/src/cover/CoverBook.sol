@@ -83,8 +83,7 @@ abstract contract CoverBook is CoverCalendar {
     {
         if (ids.length != coverUsd.length) revert BadTerms("lengths");
         if (ids.length == 0) revert TooLittleCover(0, minCoverUsd);
-        (uint32 week, address vault) = _marketOf(ids[0]);
-        _requireTrading(week);
+        (uint32 week, address vault) = _sellingMarket(ids[0]);
         for (uint256 i; i < ids.length; ++i) {
             Listing storage listing = _knownListing(ids[i]);
             if (listing.terms.week != week || listing.terms.vault != vault) revert MixedListings();
@@ -105,8 +104,7 @@ abstract contract CoverBook is CoverCalendar {
     /// @inheritdoc ICoverMarket
     function fill(uint256 id, uint64 coverUsd) external nonReentrant returns (uint256 positionId) {
         Listing storage listing = _openListing(id);
-        (uint32 week, address vault) = _marketOf(id);
-        _requireTrading(week);
+        (uint32 week, address vault) = _sellingMarket(id);
         _requireOther(listing, id, Side.Request);
         if (coverUsd > listing.openUsd) revert TooLittleCover(listing.openUsd, coverUsd);
         _requireEnough(listing.openUsd, coverUsd);
@@ -231,9 +229,13 @@ abstract contract CoverBook is CoverCalendar {
         if (_trades(listing.terms.week)) revert StillTrading(listing.terms.week);
     }
 
-    function _marketOf(uint256 id) private view returns (uint32 week, address vault) {
+    /// The listing's market, while it trades. The outcome is checked for itself: once a snapshot is known, nothing may
+    /// be sold, whatever time a block claims (rule 27).
+    function _sellingMarket(uint256 id) private view returns (uint32 week, address vault) {
         Terms storage terms = _knownListing(id).terms;
-        return (terms.week, terms.vault);
+        (week, vault) = (terms.week, terms.vault);
+        _requireTrading(week);
+        if (_markets[week][vault].outcome != Outcome.Open) revert TradingClosed(week);
     }
 
     function _knownListing(uint256 id) private view returns (Listing storage listing) {
