@@ -6,7 +6,7 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {Constants} from "../Constants.sol";
 import {IBasketRegistry} from "../interfaces/IBasketRegistry.sol";
 import {IBasketVault} from "../interfaces/IBasketVault.sol";
-import {IBasketZapper, SwapCall} from "../interfaces/IBasketZapper.sol";
+import {IBasketZapper} from "../interfaces/IBasketZapper.sol";
 import {INavOracle} from "../interfaces/INavOracle.sol";
 import {ISessionModule} from "../interfaces/ISessionModule.sol";
 import {SafeCalls} from "./SafeCalls.sol";
@@ -120,8 +120,7 @@ contract SessionModule is SessionGrants, SignedActions {
     /// Runs the trade between two looks at the account. `usd` is what it spent or received, `turnover` what counts
     /// against the day (rule 19).
     function _trade(Action calldata action) private returns (uint256 usd, uint256 turnover) {
-        uint256 nav = oracle.referenceNav(action.vault);
-        uint256 spot = oracle.spotNav(action.vault);
+        (uint256 nav, uint256 spot) = oracle.navs(action.vault);
         if (!TradeBounds.spotIsNear(spot, nav)) revert SpotTooFar(spot, nav);
         _checkMinimum(action, nav);
 
@@ -191,19 +190,33 @@ contract SessionModule is SessionGrants, SignedActions {
     }
 
     function _buyCall(Action calldata action, uint256 most) private pure returns (bytes memory) {
-        SwapCall[] memory swaps = abi.decode(action.data, (SwapCall[]));
-        return abi.encodeCall(
-            IBasketZapper.buyExact,
-            (action.vault, action.amount, most, swaps, action.account, action.account, action.deadline)
-        );
+        return _zapperCall(IBasketZapper.buyExact.selector, action, most);
     }
 
     function _sellCall(Action calldata action, uint256 least) private pure returns (bytes memory) {
-        SwapCall[] memory swaps = abi.decode(action.data, (SwapCall[]));
-        return abi.encodeCall(
-            IBasketZapper.sell,
-            (action.vault, action.amount, least, swaps, action.account, action.account, action.deadline)
+        return _zapperCall(IBasketZapper.sell.selector, action, least);
+    }
+
+    /// Both functions of the zapper take (vault, amount, bound, swaps, to, refundTo, deadline). The key's swaps are put
+    /// behind these seven words as they came, encoded as the only argument of `data`: the zapper reads every one of
+    /// them anyway, and trusts none.
+    function _zapperCall(bytes4 selector, Action calldata action, uint256 bound)
+        private
+        pure
+        returns (bytes memory)
+    {
+        if (action.data.length < 64 || uint256(bytes32(action.data)) != 32) revert BadTerms("data");
+        bytes memory head = abi.encodeWithSelector(
+            selector,
+            action.vault,
+            action.amount,
+            bound,
+            7 * 32, // where the swaps begin
+            action.account,
+            action.account,
+            action.deadline
         );
+        return bytes.concat(head, action.data[32:]);
     }
 
     function _constituentBalances(address vault, address account)

@@ -5,11 +5,12 @@ import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {ERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/ERC20Permit.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
-import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
+import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {Constants} from "../Constants.sol";
 import {IBasketRegistry} from "../interfaces/IBasketRegistry.sol";
 import {IBasketVault} from "../interfaces/IBasketVault.sol";
+import {CodeData} from "../libraries/CodeData.sol";
 import {FeeIndex} from "../libraries/FeeIndex.sol";
 import {GuardedTransfer} from "../libraries/GuardedTransfer.sol";
 import {GenesisCheck} from "./GenesisCheck.sol";
@@ -19,7 +20,7 @@ import {VaultConfig} from "./VaultConfig.sol";
 ///   balance >= genesisUnits x feeIndex x totalSupply / (RAY x SHARE) + what is owed.
 /// Amounts in round up and amounts out round down; a fee mints no more shares than the index has freed. Nobody, no
 /// owner and no admin, can move a constituent other than by redeeming shares.
-contract BasketVault is IBasketVault, ERC20, ERC20Permit, ReentrancyGuard {
+contract BasketVault is IBasketVault, ERC20, ERC20Permit, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
 
     uint256 private constant UNITS_SCALE = Constants.RAY * Constants.SHARE;
@@ -27,25 +28,25 @@ contract BasketVault is IBasketVault, ERC20, ERC20Permit, ReentrancyGuard {
     address public immutable registry;
     uint48 public immutable genesisAt;
     uint16 public immutable managementFeeBps;
-    uint256 private immutable _feeFactor;
+    uint256 private immutable _feeRate;
+    uint256 public immutable constituentCount;
+    /// abi.encode(constituents, decimals, a word for the fee index), as code: nothing of it ever changes.
+    address private immutable _composition;
 
     uint256 private _accruedIndex = Constants.RAY; // the index that the supply already reflects
-    Constituent[] private _constituents;
-    uint8[] private _decimals;
     mapping(address creditor => mapping(address token => uint256)) public owed;
 
     /// Pulls the constituents of `seedShares` from the deployer, who approves this address beforehand; locks one share
     /// at DEAD (rule 7) and mints the rest to `seedTo`. Reverts InvalidConstituents or PriceOffStated where the
     /// configuration does not hold against the factory and the pools (rule 3).
     constructor(VaultConfig memory config) ERC20(config.name, config.symbol) ERC20Permit(config.name) {
-        _decimals = GenesisCheck.check(config);
-        for (uint256 i; i < config.constituents.length; ++i) {
-            _constituents.push(config.constituents[i]);
-        }
+        uint8[] memory decimals_ = GenesisCheck.check(config);
+        _composition = CodeData.write(abi.encode(config.constituents, decimals_, 0));
+        constituentCount = config.constituents.length;
         registry = config.registry;
         genesisAt = uint48(block.timestamp);
         managementFeeBps = config.managementFeeBps;
-        _feeFactor = FeeIndex.factorPerSecond(config.managementFeeBps);
+        _feeRate = FeeIndex.ratePerYear(config.managementFeeBps);
 
         if (config.seedShares < Constants.SHARE) revert SeedTooSmall(config.seedShares);
         uint256[] memory amounts = new uint256[](config.constituents.length);
@@ -63,10 +64,12 @@ contract BasketVault is IBasketVault, ERC20, ERC20Permit, ReentrancyGuard {
     /// Mints exactly `shares` (1e18 units) to `to`; pulls `previewMint(shares)` from the sender.
     function mint(uint256 shares, address to) external nonReentrant returns (uint256[] memory amounts) {
         if (shares == 0) revert ZeroShares();
-        _accrue();
-        amounts = previewMint(shares);
+        uint256 index = feeIndex();
+        _accrue(index);
+        Constituent[] memory parts = _parts();
+        amounts = _amounts(parts, shares, index, Math.Rounding.Ceil);
         for (uint256 i; i < amounts.length; ++i) {
-            _pull(_constituents[i].token, amounts[i]);
+            _pull(parts[i].token, amounts[i]);
         }
         _mint(to, shares);
         emit Minted(msg.sender, to, shares, amounts);
@@ -77,12 +80,14 @@ contract BasketVault is IBasketVault, ERC20, ERC20Permit, ReentrancyGuard {
     function redeem(uint256 shares, address to) external nonReentrant returns (uint256[] memory amounts) {
         if (shares == 0) revert ZeroShares();
         _refuseReceiver(to);
-        _accrue();
-        amounts = previewRedeem(shares);
+        uint256 index = feeIndex();
+        _accrue(index);
+        Constituent[] memory parts = _parts();
+        amounts = _amounts(parts, shares, index, Math.Rounding.Floor);
         _burn(msg.sender, shares);
         for (uint256 i; i < amounts.length; ++i) {
             uint256 amount = amounts[i];
-            address token = _constituents[i].token;
+            address token = parts[i].token;
             if (amount == 0 || GuardedTransfer.tryTransfer(token, to, amount)) continue;
             amounts[i] = 0;
             owed[msg.sender][token] += amount;
@@ -102,31 +107,38 @@ contract BasketVault is IBasketVault, ERC20, ERC20Permit, ReentrancyGuard {
     }
 
     function accrueFee() external nonReentrant returns (uint256 feeShares) {
-        return _accrue();
+        return _accrue(feeIndex());
+    }
+
+    /// The stored answer, with the index put into its third word.
+    /// @inheritdoc IBasketVault
+    function composition() external view returns (Constituent[] memory, uint8[] memory, uint256) {
+        uint256 index = feeIndex();
+        bytes memory answer = CodeData.read(_composition);
+        assembly ("memory-safe") {
+            mstore(add(answer, 96), index)
+            return(add(answer, 32), mload(answer))
+        }
     }
 
     function constituents() external view returns (Constituent[] memory) {
-        return _constituents;
+        return _parts();
     }
 
-    function constituentCount() external view returns (uint256) {
-        return _constituents.length;
-    }
-
-    function tokenDecimals() external view returns (uint8[] memory) {
-        return _decimals;
+    function tokenDecimals() external view returns (uint8[] memory decimals_) {
+        (, decimals_,) = abi.decode(CodeData.read(_composition), (Constituent[], uint8[], uint256));
     }
 
     function unitsPerShare() external view returns (uint256[] memory) {
-        return _amounts(Constants.SHARE, Math.Rounding.Floor);
+        return previewRedeem(Constants.SHARE);
     }
 
     function previewMint(uint256 shares) public view returns (uint256[] memory amounts) {
-        return _amounts(shares, Math.Rounding.Ceil);
+        return _amounts(_parts(), shares, feeIndex(), Math.Rounding.Ceil);
     }
 
     function previewRedeem(uint256 shares) public view returns (uint256[] memory amounts) {
-        return _amounts(shares, Math.Rounding.Floor);
+        return _amounts(_parts(), shares, feeIndex(), Math.Rounding.Floor);
     }
 
     /// RAY at genesis, times (1 - fee) every 365 days; to the nearest 1e-27.
@@ -135,13 +147,12 @@ contract BasketVault is IBasketVault, ERC20, ERC20Permit, ReentrancyGuard {
     }
 
     function feeIndexAt(uint256 time) public view returns (uint256) {
-        return FeeIndex.indexAt(_feeFactor, time > genesisAt ? time - genesisAt : 0);
+        return FeeIndex.indexAt(_feeRate, time > genesisAt ? time - genesisAt : 0);
     }
 
     /// Supply x index stays what it was, so that every other holder's claim is exactly what the index says. Rounded
     /// down; where that leaves nothing, the index stays unaccrued too, so no poke can wear the fee away.
-    function _accrue() private returns (uint256 feeShares) {
-        uint256 index = feeIndex();
+    function _accrue(uint256 index) private returns (uint256 feeShares) {
         uint256 supply = totalSupply();
         feeShares = Math.mulDiv(supply, _accruedIndex, index) - supply;
         if (feeShares == 0) return 0;
@@ -151,15 +162,33 @@ contract BasketVault is IBasketVault, ERC20, ERC20Permit, ReentrancyGuard {
         emit FeeAccrued(recipient, feeShares, index);
     }
 
-    function _amounts(uint256 shares, Math.Rounding rounding)
+    /// Five words each lie in the code as they do in memory; an array in memory only wants pointers to them.
+    function _parts() private view returns (Constituent[] memory parts) {
+        uint256 count = constituentCount;
+        address store = _composition;
+        assembly ("memory-safe") {
+            parts := mload(0x40)
+            let next := add(parts, 32)
+            let part := add(next, mul(32, count))
+            mstore(0x40, add(part, mul(160, count)))
+            mstore(parts, count)
+            // Behind STOP, the three words of the head and the array's length.
+            extcodecopy(store, part, 129, mul(160, count))
+            for {} lt(next, add(parts, mul(32, add(count, 1)))) { next := add(next, 32) } {
+                mstore(next, part)
+                part := add(part, 160)
+            }
+        }
+    }
+
+    function _amounts(Constituent[] memory parts, uint256 shares, uint256 index, Math.Rounding rounding)
         private
-        view
+        pure
         returns (uint256[] memory amounts)
     {
-        uint256 index = feeIndex();
-        amounts = new uint256[](_constituents.length);
+        amounts = new uint256[](parts.length);
         for (uint256 i; i < amounts.length; ++i) {
-            amounts[i] = _amount(_constituents[i].genesisUnits, shares, index, rounding);
+            amounts[i] = _amount(parts[i].genesisUnits, shares, index, rounding);
         }
     }
 

@@ -3,7 +3,7 @@ pragma solidity ^0.8.28;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
-import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
+import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {Constants} from "../Constants.sol";
 import {IBasketRegistry} from "../interfaces/IBasketRegistry.sol";
@@ -17,7 +17,7 @@ import {SwapDecoder} from "../libraries/SwapDecoder.sol";
 /// Holds nothing between calls and owes nobody: each call keeps a ledger of what it pulled, gained and spent, and pays
 /// all of it out again. A balance sent here by mistake is in no ledger, so it helps and harms nobody.
 /// A pause stops buying; selling has no switch (rule 26).
-contract BasketZapper is IBasketZapper, ReentrancyGuard {
+contract BasketZapper is IBasketZapper, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
 
     address public immutable usdg;

@@ -20,6 +20,18 @@ contract NavOracle is INavOracle {
     uint8 private constant WETH_DECIMALS = 18;
     uint256 private constant LATEST = type(uint256).max; // the window that ends now, by the rules of orders
 
+    struct Prices {
+        uint256 average;
+        uint256 spot;
+    }
+
+    struct Basket {
+        IBasketVault.Constituent[] parts;
+        uint8[] decimals;
+        uint256 feeIndex;
+        Prices ether_; // read when the first constituent needs it
+    }
+
     constructor(address usdg_, address weth_, address wethUsdgPool_, uint128 wethMinLiquidity_) {
         usdg = usdg_;
         weth = weth_;
@@ -35,8 +47,18 @@ contract NavOracle is INavOracle {
     }
 
     function tryReferenceNav(address vault) public view returns (uint256 nav, Invalid reason, address pool) {
-        (nav, reason, pool) = _averageValue(vault, LATEST);
-        if (reason == Invalid.None) nav = _afterFees(nav, IBasketVault(vault).feeIndex());
+        Basket memory basket = _basketOf(vault);
+        (nav,, reason, pool) = _values(basket, LATEST);
+        nav = _afterFees(nav, basket.feeIndex);
+    }
+
+    /// @inheritdoc INavOracle
+    function navs(address vault) external view returns (uint256 referenceNav_, uint256 spotNav_) {
+        Basket memory basket = _basketOf(vault);
+        (uint256 average, uint256 spot, Invalid reason, address pool) = _values(basket, LATEST);
+        if (reason != Invalid.None) revert NoReference(vault, reason, pool);
+        if (spot == 0) revert NoSpot(vault);
+        return (_afterFees(average, basket.feeIndex), _afterFees(spot, basket.feeIndex));
     }
 
     /// @inheritdoc INavOracle
@@ -48,29 +70,9 @@ contract NavOracle is INavOracle {
         if (endsAt > block.timestamp) revert NotYet(endsAt);
         // A moment beyond the pools' 32-bit clock is older than any observation.
         if (block.timestamp - endsAt > type(uint32).max / 2) return (0, Invalid.TooYoung, address(0));
-        (nav, reason, pool) = _averageValue(vault, block.timestamp - endsAt);
+        Basket memory basket = _basketOf(vault);
+        (nav,, reason, pool) = _values(basket, block.timestamp - endsAt);
         if (reason == Invalid.None) nav = _afterFees(nav, IBasketVault(vault).feeIndexAt(endsAt));
-    }
-
-    /// Before fees. `endsAgo` is LATEST or the age of a snapshot's window.
-    function _averageValue(address vault, uint256 endsAgo)
-        private
-        view
-        returns (uint256 value, Invalid reason, address pool)
-    {
-        IBasketVault.Constituent[] memory parts = IBasketVault(vault).constituents();
-        uint8[] memory decimals = IBasketVault(vault).tokenDecimals();
-        uint256 wethPrice;
-        for (uint256 i; i < parts.length; ++i) {
-            if (parts[i].viaWeth && wethPrice == 0 && parts[i].pool != address(0)) {
-                (reason, wethPrice) = _averageWethPrice(endsAgo);
-                if (reason != Invalid.None) return (0, reason, wethUsdgPool);
-            }
-            uint256 price;
-            (reason, price) = _averagePrice(parts[i], decimals[i], wethPrice, endsAgo);
-            if (reason != Invalid.None) return (0, reason, parts[i].pool);
-            value += Math.mulDiv(parts[i].genesisUnits, price, 10 ** decimals[i]);
-        }
     }
 
     /// Dollars x 1e18 per share at the pools' prices of this moment. Anyone can move these within a transaction.
@@ -81,59 +83,93 @@ contract NavOracle is INavOracle {
     }
 
     function trySpotNav(address vault) public view returns (uint256 nav, bool ok) {
-        IBasketVault.Constituent[] memory parts = IBasketVault(vault).constituents();
-        uint8[] memory decimals = IBasketVault(vault).tokenDecimals();
-        uint256 wethPrice = _spotWethPrice();
-        uint256 value;
-        for (uint256 i; i < parts.length; ++i) {
-            uint256 price = _spotPrice(parts[i], decimals[i], wethPrice);
-            if (price == 0) return (0, false);
-            value += Math.mulDiv(parts[i].genesisUnits, price, 10 ** decimals[i]);
+        Basket memory basket = _basketOf(vault);
+        uint256[] memory prices = _spotPrices(basket);
+        for (uint256 i; i < prices.length; ++i) {
+            if (prices[i] == 0) return (0, false);
+            nav += _valueOf(basket, i, prices[i]);
         }
-        return (_afterFees(value, IBasketVault(vault).feeIndex()), true);
+        return (_afterFees(nav, basket.feeIndex), true);
     }
 
     function spotPrices(address vault) external view returns (uint256[] memory prices) {
-        IBasketVault.Constituent[] memory parts = IBasketVault(vault).constituents();
-        uint8[] memory decimals = IBasketVault(vault).tokenDecimals();
-        uint256 wethPrice = _spotWethPrice();
-        prices = new uint256[](parts.length);
-        for (uint256 i; i < parts.length; ++i) {
-            prices[i] = _spotPrice(parts[i], decimals[i], wethPrice);
-        }
+        Basket memory basket = _basketOf(vault);
+        return _spotPrices(basket);
     }
 
     function ethPrice() external view returns (uint256 spotPrice, uint256 averagePrice) {
-        spotPrice = _spotWethPrice();
-        (, averagePrice) = _averageWethPrice(LATEST);
+        ReferenceWindow.Reading memory weth_ = _read(wethUsdgPool, wethMinLiquidity, LATEST);
+        spotPrice = _wethPriceAt(weth_.spot);
+        if (weth_.reason == Invalid.None) averagePrice = _wethPriceAt(TickPrice.sqrtPriceX96At(weth_.tick));
+    }
+
+    function _basketOf(address vault) private view returns (Basket memory basket) {
+        (basket.parts, basket.decimals, basket.feeIndex) = IBasketVault(vault).composition();
+    }
+
+    /// Both before fees, from one look at every pool; zero unless `reason` is None. `endsAgo` is LATEST or the age of
+    /// a snapshot's window. `spot` is zero too where a price is.
+    function _values(Basket memory basket, uint256 endsAgo)
+        private
+        view
+        returns (uint256 average, uint256 spot, Invalid reason, address pool)
+    {
+        bool unpriced;
+        for (uint256 i; i < basket.parts.length; ++i) {
+            Prices memory prices;
+            (prices, reason, pool) = _prices(basket, i, endsAgo);
+            if (reason != Invalid.None) return (0, 0, reason, pool);
+            average += _valueOf(basket, i, prices.average);
+            spot += _valueOf(basket, i, prices.spot);
+            if (prices.spot == 0) unpriced = true;
+        }
+        if (unpriced) spot = 0;
+    }
+
+    function _prices(Basket memory basket, uint256 i, uint256 endsAgo)
+        private
+        view
+        returns (Prices memory prices, Invalid reason, address pool)
+    {
+        IBasketVault.Constituent memory part = basket.parts[i];
+        if (part.token == usdg) return (Prices(PoolPrice.ONE, PoolPrice.ONE), Invalid.None, address(0));
+        if (part.pool == address(0)) return (prices, Invalid.NoPool, address(0));
+        if (part.viaWeth && basket.ether_.average == 0) {
+            ReferenceWindow.Reading memory leg = _read(wethUsdgPool, wethMinLiquidity, endsAgo);
+            if (leg.reason != Invalid.None) return (prices, leg.reason, wethUsdgPool);
+            basket.ether_ = Prices(_wethPriceAt(TickPrice.sqrtPriceX96At(leg.tick)), _wethPriceAt(leg.spot));
+        }
+        ReferenceWindow.Reading memory reading = _read(part.pool, part.minLiquidity, endsAgo);
+        if (reading.reason != Invalid.None) return (prices, reading.reason, part.pool);
+        uint8 decimals = basket.decimals[i];
+        prices.average = _price(part, decimals, TickPrice.sqrtPriceX96At(reading.tick), basket.ether_.average);
+        prices.spot = _price(part, decimals, reading.spot, basket.ether_.spot);
+    }
+
+    /// Zero where there is no pool.
+    function _spotPrices(Basket memory basket) private view returns (uint256[] memory prices) {
+        uint256 wethPrice;
+        prices = new uint256[](basket.parts.length);
+        for (uint256 i; i < prices.length; ++i) {
+            IBasketVault.Constituent memory part = basket.parts[i];
+            if (part.token == usdg) {
+                prices[i] = PoolPrice.ONE;
+            } else if (part.pool != address(0)) {
+                if (part.viaWeth && wethPrice == 0) {
+                    wethPrice = _wethPriceAt(PoolPrice.sqrtPriceNow(wethUsdgPool));
+                }
+                prices[i] = _price(part, basket.decimals[i], PoolPrice.sqrtPriceNow(part.pool), wethPrice);
+            }
+        }
+    }
+
+    function _valueOf(Basket memory basket, uint256 i, uint256 price) private pure returns (uint256) {
+        return Math.mulDiv(basket.parts[i].genesisUnits, price, 10 ** basket.decimals[i]);
     }
 
     /// Units per share fall with the fee index alone, so the index applies once, to the whole.
     function _afterFees(uint256 value, uint256 feeIndex) private pure returns (uint256) {
         return Math.mulDiv(value, feeIndex, Constants.RAY);
-    }
-
-    function _averagePrice(
-        IBasketVault.Constituent memory part,
-        uint8 decimals,
-        uint256 wethPrice,
-        uint256 endsAgo
-    ) private view returns (Invalid, uint256) {
-        if (part.token == usdg) return (Invalid.None, PoolPrice.ONE);
-        if (part.pool == address(0)) return (Invalid.NoPool, 0);
-        (Invalid reason, int24 tick) = _meanTick(part.pool, part.minLiquidity, endsAgo);
-        if (reason != Invalid.None) return (reason, 0);
-        return (Invalid.None, _price(part, decimals, TickPrice.sqrtPriceX96At(tick), wethPrice));
-    }
-
-    function _spotPrice(IBasketVault.Constituent memory part, uint8 decimals, uint256 wethPrice)
-        private
-        view
-        returns (uint256)
-    {
-        if (part.token == usdg) return PoolPrice.ONE;
-        if (part.pool == address(0)) return 0;
-        return _price(part, decimals, PoolPrice.sqrtPriceNow(part.pool), wethPrice);
     }
 
     function _price(
@@ -147,21 +183,14 @@ contract NavOracle is INavOracle {
             : PoolPrice.ofUsdgPair(sqrtPriceX96, part.token, decimals, usdg);
     }
 
-    function _spotWethPrice() private view returns (uint256) {
-        return PoolPrice.ofUsdgPair(PoolPrice.sqrtPriceNow(wethUsdgPool), weth, WETH_DECIMALS, usdg);
+    function _wethPriceAt(uint160 sqrtPriceX96) private view returns (uint256) {
+        return PoolPrice.ofUsdgPair(sqrtPriceX96, weth, WETH_DECIMALS, usdg);
     }
 
-    function _averageWethPrice(uint256 endsAgo) private view returns (Invalid reason, uint256 price) {
-        int24 tick;
-        (reason, tick) = _meanTick(wethUsdgPool, wethMinLiquidity, endsAgo);
-        if (reason != Invalid.None) return (reason, 0);
-        return (reason, PoolPrice.ofUsdgPair(TickPrice.sqrtPriceX96At(tick), weth, WETH_DECIMALS, usdg));
-    }
-
-    function _meanTick(address pool, uint128 minLiquidity, uint256 endsAgo)
+    function _read(address pool, uint128 minLiquidity, uint256 endsAgo)
         private
         view
-        returns (Invalid, int24)
+        returns (ReferenceWindow.Reading memory)
     {
         return endsAgo == LATEST
             ? ReferenceWindow.latest(pool, minLiquidity)

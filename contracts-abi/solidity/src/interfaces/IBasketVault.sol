@@ -43,6 +43,11 @@ interface IBasketVault is IERC20 {
     /// Mints the management fee accrued so far. How often it is called changes nothing.
     function accrueFee() external returns (uint256 feeShares);
 
+    /// Constituents, their decimals and the fee index in one answer: all that a NAV needs besides prices.
+    function composition()
+        external
+        view
+        returns (Constituent[] memory parts, uint8[] memory decimals, uint256 index);
     function constituents() external view returns (Constituent[] memory);
     function constituentCount() external view returns (uint256);
     /// Decimals of the constituents as they were at genesis, so that a NAV never depends on a token that has died.

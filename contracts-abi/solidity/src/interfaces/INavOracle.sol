@@ -21,6 +21,8 @@ interface INavOracle {
     function referenceNav(address vault) external view returns (uint256 nav);
     /// The same without a revert: nav is zero unless reason is None; `pool` is the first offender.
     function tryReferenceNav(address vault) external view returns (uint256 nav, Invalid reason, address pool);
+    /// The reference and spot NAV from one look at the pools; reverts NoReference or NoSpot.
+    function navs(address vault) external view returns (uint256 referenceNav, uint256 spotNav);
     /// The average NAV of the 600 s that end at `endsAt` (unix seconds, not ahead), from observations that the pools
     /// still hold: cardinality >= 4,500, twelve sub-windows of 50 s, the fee index of `endsAt`. Depends on neither the
     /// caller nor the time of the call (rule 22).

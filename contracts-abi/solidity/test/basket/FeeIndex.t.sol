@@ -9,7 +9,7 @@ contract FeeIndexTest is Test {
 
     function test_aYearCostsTheFeeToEighteenDigitsAtEveryFee() public pure {
         for (uint256 bps = 50; bps <= 95; ++bps) {
-            uint256 index = FeeIndex.indexAt(FeeIndex.factorPerSecond(bps), 365 days);
+            uint256 index = FeeIndex.indexAt(FeeIndex.ratePerYear(bps), 365 days);
             assertApproxEqAbs(index, RAY * (10_000 - bps) / 10_000, 1e9);
         }
     }
@@ -19,25 +19,25 @@ contract FeeIndexTest is Test {
         for (uint256 year; year < 100; ++year) {
             expected = expected * 9_905 / 10_000;
         }
-        uint256 index = FeeIndex.indexAt(FeeIndex.factorPerSecond(95), 100 * 365 days);
+        uint256 index = FeeIndex.indexAt(FeeIndex.ratePerYear(95), 100 * 365 days);
         assertApproxEqRel(index, expected, 100);
     }
 
     function test_genesisIsExactlyRay() public pure {
-        assertEq(FeeIndex.indexAt(FeeIndex.factorPerSecond(95), 0), RAY);
+        assertEq(FeeIndex.indexAt(FeeIndex.ratePerYear(95), 0), RAY);
     }
 
     function testFuzz_strictlyFallsEverySecond(uint256 bps, uint256 elapsed) public pure {
-        uint256 factor = FeeIndex.factorPerSecond(bound(bps, 50, 95));
+        uint256 rate = FeeIndex.ratePerYear(bound(bps, 50, 95));
         elapsed = bound(elapsed, 0, 100 * 365 days);
-        assertLt(FeeIndex.indexAt(factor, elapsed + 1), FeeIndex.indexAt(factor, elapsed));
+        assertLt(FeeIndex.indexAt(rate, elapsed + 1), FeeIndex.indexAt(rate, elapsed));
     }
 
     function testFuzz_twoSpansMultiplyIntoOne(uint256 bps, uint256 first, uint256 second) public pure {
-        uint256 factor = FeeIndex.factorPerSecond(bound(bps, 50, 95));
+        uint256 rate = FeeIndex.ratePerYear(bound(bps, 50, 95));
         first = bound(first, 0, 50 * 365 days);
         second = bound(second, 0, 50 * 365 days);
-        uint256 product = FeeIndex.indexAt(factor, first) * FeeIndex.indexAt(factor, second) / RAY;
-        assertApproxEqRel(FeeIndex.indexAt(factor, first + second), product, 10);
+        uint256 product = FeeIndex.indexAt(rate, first) * FeeIndex.indexAt(rate, second) / RAY;
+        assertApproxEqRel(FeeIndex.indexAt(rate, first + second), product, 10);
     }
 }

@@ -87,8 +87,9 @@ contract NavOracleTest is ProtocolFixture {
         bool below;
         bool above;
         for (uint256 i; i < pools.length; ++i) {
-            (INavOracle.Invalid reason, int24 mean) = ReferenceWindow.latest(address(pools[i]), 1);
-            assertEq(uint256(reason), 0);
+            ReferenceWindow.Reading memory reading = ReferenceWindow.latest(address(pools[i]), 1);
+            assertEq(uint256(reading.reason), 0);
+            int24 mean = reading.tick;
             (int56[] memory ticks,) = pools[i].observe(ago);
             int256 sum = ticks[1] - ticks[0];
             assertTrue(int256(mean) * 600 <= sum && sum < (int256(mean) + 1) * 600);

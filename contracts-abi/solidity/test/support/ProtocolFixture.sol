@@ -205,7 +205,15 @@ abstract contract ProtocolFixture is UniswapFixture {
 
     /// Buys exactly `amountOut` of the asset for USDG; `amountIn` is what the pools ask for now.
     function exactOutput(Asset memory asset, uint256 amountOut) internal returns (SwapCall memory) {
-        uint256 amountIn = quote(_path(asset), amountOut, true);
+        return exactOutput(asset, amountOut, quote(_path(asset), amountOut, true));
+    }
+
+    /// The same for at most `amountIn`.
+    function exactOutput(Asset memory asset, uint256 amountOut, uint256 amountIn)
+        internal
+        view
+        returns (SwapCall memory)
+    {
         bytes memory callData = asset.viaWeth
             ? abi.encodeWithSelector(
                 0x09b81346, ExactOutput(_path(asset), address(zapper), amountOut, amountIn)
@@ -255,7 +263,7 @@ abstract contract ProtocolFixture is UniswapFixture {
         answer = abi.decode(result, (uint256));
     }
 
-    function assetOf(address token) internal view returns (Asset memory) {
+    function assetOf(address token) internal view virtual returns (Asset memory) {
         if (token == address(alfa.token)) return alfa;
         if (token == address(bravo.token)) return bravo;
         if (token == address(charlie.token)) return charlie;

@@ -16,6 +16,16 @@ interface IUniswapV3Pool {
             uint8 feeProtocol,
             bool unlocked
         );
+    function liquidity() external view returns (uint128);
+    function observations(uint256 index)
+        external
+        view
+        returns (
+            uint32 blockTimestamp,
+            int56 tickCumulative,
+            uint160 secondsPerLiquidityCumulativeX128,
+            bool initialized
+        );
     function observe(uint32[] calldata secondsAgos)
         external
         view
