@@ -15,7 +15,7 @@ import {OwnersAndStrangers} from "./OwnersAndStrangers.sol";
 contract AccountsInvariantsTest is OwnersAndStrangers {
     function setUp() public {
         foundWorld();
-        bytes4[] memory selectors = new bytes4[](20);
+        bytes4[] memory selectors = new bytes4[](23);
         selectors[0] = this.act_buy.selector;
         selectors[1] = this.act_sell.selector;
         selectors[2] = this.act_trapTrade.selector;
@@ -36,6 +36,9 @@ contract AccountsInvariantsTest is OwnersAndStrangers {
         selectors[17] = this.act_strangerOpens.selector;
         selectors[18] = this.act_passTime.selector;
         selectors[19] = this.act_moveMarket.selector;
+        selectors[20] = this.act_holdLess.selector;
+        selectors[21] = this.act_reenter.selector;
+        selectors[22] = this.act_breakToken.selector;
         targetContract(address(this));
         targetSelectors(address(this), selectors);
     }

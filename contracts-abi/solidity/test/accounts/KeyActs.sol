@@ -96,7 +96,7 @@ abstract contract KeyActs is KeyBooks {
     {
         SwapCall[] memory swaps = abi.decode(action.data, (SwapCall[]));
         uint256 index = seed % 2;
-        uint256 way = (seed >> 4) % 12;
+        uint256 way = (seed >> 4) % 13;
         if (way == 0) {
             SwapCall[] memory fewer = new SwapCall[](1);
             fewer[0] = swaps[index];
@@ -128,6 +128,15 @@ abstract contract KeyActs is KeyBooks {
             action.nonce = (seed << 160) | uint160(action.nonce); // some other space
         } else if (way == 10) {
             action.fee = 10e6 + 1;
+        } else if (way == 11) {
+            // A little more or less of a leg than the shares need: what is left over goes to the account.
+            Asset memory asset = _asset(action.kind == 0 ? swaps[index].tokenOut : swaps[index].tokenIn);
+            uint256 units = action.kind == 0
+                ? BasketVault(action.vault).previewMint(action.amount)[index]
+                : swaps[index].amountIn;
+            units = units * bound(seed >> 24, 9_950, 10_050) / 10_000;
+            swaps[index] = action.kind == 0 ? _buyLeg(asset, units) : exactInput(asset, units);
+            action.data = abi.encode(swaps);
         } else {
             action.data = abi.encodePacked(seed, action.data);
         }

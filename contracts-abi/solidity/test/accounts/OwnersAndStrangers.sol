@@ -2,11 +2,12 @@
 pragma solidity ^0.8.28;
 
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
+import {TradeBounds} from "../../src/accounts/TradeBounds.sol";
 import {ICoverMarket} from "../../src/interfaces/ICoverMarket.sol";
 import {ICoverModule} from "../../src/interfaces/ICoverModule.sol";
-import {IAccountFactory} from "../../src/interfaces/IAccountFactory.sol";
 import {ISafe, ISafeProxy, ISafeProxyFactory} from "../../src/interfaces/ISafe.sol";
 import {ISessionModule} from "../../src/interfaces/ISessionModule.sol";
+import {TestToken} from "../support/TestToken.sol";
 import {ISafeOwner} from "./AccountsFixture.sol";
 import {KeyActs} from "./KeyActs.sol";
 
@@ -85,6 +86,70 @@ abstract contract OwnersAndStrangers is KeyActs {
             ownerCalls(address(module), abi.encodeCall(ISessionModule.setPaused, (false)));
         }
         _succeed("action under a pause refused");
+    }
+
+    /// The owner keeps a few dollars' worth of the basket, and the rest elsewhere for a moment (rule 21).
+    function act_holdLess(uint256 seed, uint256 left) public booked("cover without a holding refused") {
+        Sent memory s = _sign(_request(seed, left, 0));
+        uint256 all = covered.balanceOf(account);
+        left = Math.min(bound(left, 0, 0.08e18), all);
+        ownerCalls(address(covered), abi.encodeCall(covered.transfer, (owner, all - left)));
+        (bool ok, bytes memory result) = _submit(s, gasleft());
+        if (TradeBounds.value(left, oracle.referenceNav(address(covered)), Math.Rounding.Floor) < 5e6) {
+            assertFalse(ok, "cover for one who holds nothing");
+            assertEq(bytes4(result), ICoverModule.NotAHolder.selector);
+            _succeed("cover without a holding refused");
+        }
+        vm.prank(owner);
+        covered.transfer(account, all - left);
+    }
+
+    // ---------------------------------------------------------------- tokens
+
+    /// A constituent that calls back in the middle of a trade, with something that the key has signed as well.
+    function act_reenter(uint256 seed, uint256 amount) public booked("action inside another refused") {
+        bool buy = seed >> 10 & 1 == 0;
+        Sent memory outer = _sign(_trade(seed | 1 << 8, amount, buy, 0));
+        Sent memory inner =
+            seed >> 11 & 1 == 0 ? _sign(_request(seed, amount, 0)) : _sign(_trade(seed, amount, !buy, 0));
+        foxtrot.token
+            .setHook(inner.cover ? address(coverModule) : address(module), inner.payload, seed >> 12 & 1 == 0);
+        foxtrot.token.setMisbehaviour(TestToken.Misbehaviour.Reenters);
+        _submit(outer, gasleft());
+        foxtrot.token.setMisbehaviour(TestToken.Misbehaviour.None);
+        assertFalse(_used(inner), "an action ran inside another");
+        _succeed("action inside another refused");
+    }
+
+    /// A constituent that fails or lies, a USDG that blocks one of the sides or stands still.
+    function act_breakToken(uint256 seed, uint256 amount) public booked("trade of a broken token refused") {
+        ISessionModule.Action memory trade = _trade(seed | 1 << 8, amount, seed >> 10 & 1 == 0, amount);
+        if (trade.fee == 0) trade.fee = 1;
+        uint256 way = (seed >> 64) % 10;
+        address blocked = [account, relayer, address(zapper)][(seed >> 96) % 3];
+        if (way == 7) usdg.setBlocked(blocked, true);
+        else if (way == 8) usdg.setPaused(true);
+        else if (way == 9) foxtrot.token.setBlocked(address(zapper), true);
+        else foxtrot.token.setMisbehaviour(_misbehaviour(way));
+        (bool ok,) = _submit(_sign(trade), gasleft());
+        if (!ok) _succeed("trade of a broken token refused");
+        else assertTrue(way == 2 || way == 6, "went through a broken token"); // moved, and answered oddly
+        foxtrot.token.setMisbehaviour(TestToken.Misbehaviour.None);
+        usdg.setBlocked(blocked, false);
+        usdg.setPaused(false);
+        foxtrot.token.setBlocked(address(zapper), false);
+    }
+
+    function _misbehaviour(uint256 way) private pure returns (TestToken.Misbehaviour) {
+        return [
+            TestToken.Misbehaviour.Reverts,
+            TestToken.Misbehaviour.ReturnsFalse,
+            TestToken.Misbehaviour.ReturnsNothing,
+            TestToken.Misbehaviour.LiesTrue,
+            TestToken.Misbehaviour.FeeOnTransfer,
+            TestToken.Misbehaviour.RevertsBlob,
+            TestToken.Misbehaviour.ReturnsBlob
+        ][way];
     }
 
     // ---------------------------------------------------------------- strangers
