@@ -4,6 +4,7 @@ pragma solidity ^0.8.28;
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {ISafe} from "../interfaces/ISafe.sol";
 import {ISessionModule} from "../interfaces/ISessionModule.sol";
+import {TokenReads} from "../libraries/TokenReads.sol";
 
 /// Calls that a module makes as the Safe: operation CALL, value 0 (rule 16). A module call returns false instead of
 /// reverting, and a call to an address without code succeeds with nothing, so success and the returned words are
@@ -34,8 +35,8 @@ library SafeCalls {
 
     /// Takes back what the spender left of its allowance.
     function clearAllowance(address account, address token, address spender) internal {
-        if (IERC20(token).allowance(account, spender) == 0) return;
+        if (TokenReads.allowance(token, account, spender) == 0) return;
         approve(account, token, spender, 0);
-        if (IERC20(token).allowance(account, spender) != 0) revert ISessionModule.UnexpectedDelta(token);
+        if (TokenReads.allowance(token, account, spender) != 0) revert ISessionModule.UnexpectedDelta(token);
     }
 }

@@ -9,6 +9,7 @@ import {IBasketVault} from "../interfaces/IBasketVault.sol";
 import {IBasketZapper} from "../interfaces/IBasketZapper.sol";
 import {INavOracle} from "../interfaces/INavOracle.sol";
 import {ISessionModule} from "../interfaces/ISessionModule.sol";
+import {TokenReads} from "../libraries/TokenReads.sol";
 import {SafeCalls} from "./SafeCalls.sol";
 import {SessionGrants} from "./SessionGrants.sol";
 import {SignedActions} from "./SignedActions.sol";
@@ -21,6 +22,7 @@ import {TradeBounds} from "./TradeBounds.sol";
 /// - a nonce runs once, any failure leaves it unused, and the network fee is paid last and exactly (SignedActions).
 contract SessionModule is SessionGrants, SignedActions {
     using SafeCalls for address;
+    using TokenReads for address;
 
     /// As in wire.md, "Agent session, trade, cover".
     bytes32 public constant ACTION_TYPEHASH = keccak256(
@@ -139,7 +141,7 @@ contract SessionModule is SessionGrants, SignedActions {
         for (uint256 i; i < tokens.length; ++i) {
             // USDG has its own exact check; a basket may hold it.
             if (tokens[i] == address(usdg)) continue;
-            if (IERC20(tokens[i]).balanceOf(action.account) < before[i]) revert UnexpectedDelta(tokens[i]);
+            if (tokens[i].balanceOf(action.account) < before[i]) revert UnexpectedDelta(tokens[i]);
         }
     }
 
@@ -148,15 +150,15 @@ contract SessionModule is SessionGrants, SignedActions {
         uint256 value = TradeBounds.value(action.amount, nav, Math.Rounding.Floor);
         if (value >= Constants.MIN_TRADE) return;
         bool wholePosition = action.kind == SELL && action.amount != 0
-            && action.amount == IERC20(action.vault).balanceOf(action.account);
+            && action.amount == action.vault.balanceOf(action.account);
         if (!wholePosition) revert BelowMinimum(value, Constants.MIN_TRADE);
     }
 
     function _buy(Action calldata action, uint256 bound) private returns (uint256 spent) {
         address account = action.account;
         uint256 most = Math.min(action.limit, bound);
-        uint256 usdgBefore = usdg.balanceOf(account);
-        uint256 sharesBefore = IERC20(action.vault).balanceOf(account);
+        uint256 usdgBefore = address(usdg).balanceOf(account);
+        uint256 sharesBefore = action.vault.balanceOf(account);
 
         account.approve(address(usdg), address(zapper), most);
         bytes memory result = account.call(address(zapper), _buyCall(action, most), 2);
@@ -164,28 +166,28 @@ contract SessionModule is SessionGrants, SignedActions {
 
         (uint256 gross, uint256 fee) = abi.decode(result, (uint256, uint256));
         spent = gross + fee;
-        if (IERC20(action.vault).balanceOf(account) != sharesBefore + action.amount) {
+        if (action.vault.balanceOf(account) != sharesBefore + action.amount) {
             revert UnexpectedDelta(action.vault);
         }
-        if (usdg.balanceOf(account) + spent != usdgBefore) revert UnexpectedDelta(address(usdg));
+        if (address(usdg).balanceOf(account) + spent != usdgBefore) revert UnexpectedDelta(address(usdg));
         if (spent > most) revert WorseThanReference(spent, most);
     }
 
     function _sell(Action calldata action, uint256 bound) private returns (uint256 net, uint256 gross) {
         address account = action.account;
         uint256 least = Math.max(action.limit, bound);
-        uint256 usdgBefore = usdg.balanceOf(account);
-        uint256 sharesBefore = IERC20(action.vault).balanceOf(account);
+        uint256 usdgBefore = address(usdg).balanceOf(account);
+        uint256 sharesBefore = action.vault.balanceOf(account);
 
         account.approve(action.vault, address(zapper), action.amount);
         bytes memory result = account.call(address(zapper), _sellCall(action, least), 3);
         account.clearAllowance(action.vault, address(zapper));
 
         (net, gross,) = abi.decode(result, (uint256, uint256, uint256));
-        if (IERC20(action.vault).balanceOf(account) + action.amount != sharesBefore) {
+        if (action.vault.balanceOf(account) + action.amount != sharesBefore) {
             revert UnexpectedDelta(action.vault);
         }
-        if (usdg.balanceOf(account) != usdgBefore + net) revert UnexpectedDelta(address(usdg));
+        if (address(usdg).balanceOf(account) != usdgBefore + net) revert UnexpectedDelta(address(usdg));
         if (net < least) revert WorseThanReference(net, least);
     }
 
@@ -229,7 +231,7 @@ contract SessionModule is SessionGrants, SignedActions {
         balances = new uint256[](constituents.length);
         for (uint256 i; i < constituents.length; ++i) {
             tokens[i] = constituents[i].token;
-            balances[i] = IERC20(tokens[i]).balanceOf(account);
+            balances[i] = tokens[i].balanceOf(account);
         }
     }
 }

@@ -4,7 +4,7 @@ pragma solidity ^0.8.28;
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
-import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
+import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {Constants} from "../Constants.sol";
 import {IProtocolPause} from "../interfaces/IProtocolPause.sol";
 import {ISafe} from "../interfaces/ISafe.sol";
@@ -24,7 +24,7 @@ import {SafeCalls} from "./SafeCalls.sol";
 ///
 /// Under the protocol's or the account's pause every session action is refused, cancels included: what a key could
 /// cancel, the owner can cancel from the Safe.
-abstract contract SignedActions is EIP712, ReentrancyGuard {
+abstract contract SignedActions is EIP712, ReentrancyGuardTransient {
     using SafeCalls for address;
 
     uint256 private constant SIGNATURE_LENGTH = 65;

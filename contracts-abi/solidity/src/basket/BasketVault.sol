@@ -9,10 +9,12 @@ import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/Reentrancy
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {Constants} from "../Constants.sol";
 import {IBasketRegistry} from "../interfaces/IBasketRegistry.sol";
-import {IBasketVault} from "../interfaces/IBasketVault.sol";
+import {IBasketVault, IMintPayer} from "../interfaces/IBasketVault.sol";
 import {CodeData} from "../libraries/CodeData.sol";
 import {FeeIndex} from "../libraries/FeeIndex.sol";
 import {GuardedTransfer} from "../libraries/GuardedTransfer.sol";
+import {ShareUnits} from "../libraries/ShareUnits.sol";
+import {TokenReads} from "../libraries/TokenReads.sol";
 import {GenesisCheck} from "./GenesisCheck.sol";
 import {VaultConfig} from "./VaultConfig.sol";
 
@@ -22,8 +24,7 @@ import {VaultConfig} from "./VaultConfig.sol";
 /// owner and no admin, can move a constituent other than by redeeming shares.
 contract BasketVault is IBasketVault, ERC20, ERC20Permit, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
-
-    uint256 private constant UNITS_SCALE = Constants.RAY * Constants.SHARE;
+    using TokenReads for address;
 
     address public immutable registry;
     uint48 public immutable genesisAt;
@@ -51,7 +52,7 @@ contract BasketVault is IBasketVault, ERC20, ERC20Permit, ReentrancyGuardTransie
         if (config.seedShares < Constants.SHARE) revert SeedTooSmall(config.seedShares);
         uint256[] memory amounts = new uint256[](config.constituents.length);
         for (uint256 i; i < amounts.length; ++i) {
-            amounts[i] = _amount(
+            amounts[i] = ShareUnits.amountOf(
                 config.constituents[i].genesisUnits, config.seedShares, Constants.RAY, Math.Rounding.Ceil
             );
             _pull(config.constituents[i].token, amounts[i]);
@@ -63,16 +64,34 @@ contract BasketVault is IBasketVault, ERC20, ERC20Permit, ReentrancyGuardTransie
 
     /// Mints exactly `shares` (1e18 units) to `to`; pulls `previewMint(shares)` from the sender.
     function mint(uint256 shares, address to) external nonReentrant returns (uint256[] memory amounts) {
-        if (shares == 0) revert ZeroShares();
-        uint256 index = feeIndex();
-        _accrue(index);
-        Constituent[] memory parts = _parts();
-        amounts = _amounts(parts, shares, index, Math.Rounding.Ceil);
+        Constituent[] memory parts;
+        (parts, amounts) = _due(shares);
         for (uint256 i; i < amounts.length; ++i) {
             _pull(parts[i].token, amounts[i]);
         }
-        _mint(to, shares);
-        emit Minted(msg.sender, to, shares, amounts);
+        _issue(to, shares, amounts);
+    }
+
+    /// As `mint`, but the sender is asked to pay instead of being pulled from. Nothing of this vault can run meanwhile,
+    /// so whatever has arrived by the end was paid for these shares alone.
+    function mintOnPayment(uint256 shares, address to)
+        external
+        nonReentrant
+        returns (uint256[] memory amounts)
+    {
+        Constituent[] memory parts;
+        (parts, amounts) = _due(shares);
+        address[] memory tokens = new address[](amounts.length);
+        uint256[] memory held = new uint256[](amounts.length);
+        for (uint256 i; i < amounts.length; ++i) {
+            tokens[i] = parts[i].token;
+            held[i] = tokens[i].balanceOf(address(this));
+        }
+        IMintPayer(msg.sender).payForMint(tokens, amounts);
+        for (uint256 i; i < amounts.length; ++i) {
+            if (tokens[i].balanceOf(address(this)) < held[i] + amounts[i]) revert TokenTookFee(tokens[i]);
+        }
+        _issue(to, shares, amounts);
     }
 
     /// Burns `shares` of the sender and sends the constituents to `to`, free of charge and whatever any single token
@@ -150,6 +169,20 @@ contract BasketVault is IBasketVault, ERC20, ERC20Permit, ReentrancyGuardTransie
         return FeeIndex.indexAt(_feeRate, time > genesisAt ? time - genesisAt : 0);
     }
 
+    /// What `shares` cost now, the fee accrued.
+    function _due(uint256 shares) private returns (Constituent[] memory parts, uint256[] memory amounts) {
+        if (shares == 0) revert ZeroShares();
+        uint256 index = feeIndex();
+        _accrue(index);
+        parts = _parts();
+        amounts = _amounts(parts, shares, index, Math.Rounding.Ceil);
+    }
+
+    function _issue(address to, uint256 shares, uint256[] memory amounts) private {
+        _mint(to, shares);
+        emit Minted(msg.sender, to, shares, amounts);
+    }
+
     /// Supply x index stays what it was, so that every other holder's claim is exactly what the index says. Rounded
     /// down; where that leaves nothing, the index stays unaccrued too, so no poke can wear the fee away.
     function _accrue(uint256 index) private returns (uint256 feeShares) {
@@ -188,23 +221,14 @@ contract BasketVault is IBasketVault, ERC20, ERC20Permit, ReentrancyGuardTransie
     {
         amounts = new uint256[](parts.length);
         for (uint256 i; i < amounts.length; ++i) {
-            amounts[i] = _amount(parts[i].genesisUnits, shares, index, rounding);
+            amounts[i] = ShareUnits.amountOf(parts[i].genesisUnits, shares, index, rounding);
         }
     }
 
-    /// One rounding for the whole product; GenesisCheck bounds `units`, so that no realistic `shares` overflows.
-    function _amount(uint256 units, uint256 shares, uint256 index, Math.Rounding rounding)
-        private
-        pure
-        returns (uint256)
-    {
-        return Math.mulDiv(units * shares, index, UNITS_SCALE, rounding);
-    }
-
     function _pull(address token, uint256 amount) private {
-        uint256 before = IERC20(token).balanceOf(address(this));
+        uint256 before = token.balanceOf(address(this));
         IERC20(token).safeTransferFrom(msg.sender, address(this), amount);
-        if (IERC20(token).balanceOf(address(this)) < before + amount) revert TokenTookFee(token);
+        if (token.balanceOf(address(this)) < before + amount) revert TokenTookFee(token);
     }
 
     function _refuseReceiver(address to) private view {

@@ -7,18 +7,21 @@ import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/Reentrancy
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {Constants} from "../Constants.sol";
 import {IBasketRegistry} from "../interfaces/IBasketRegistry.sol";
-import {IBasketVault} from "../interfaces/IBasketVault.sol";
+import {IBasketVault, IMintPayer} from "../interfaces/IBasketVault.sol";
 import {IBasketZapper, SwapCall} from "../interfaces/IBasketZapper.sol";
 import {IProtocolPause} from "../interfaces/IProtocolPause.sol";
 import {ISwapRouter02} from "../interfaces/uniswap/ISwapRouter02.sol";
 import {RouterSwap} from "../libraries/RouterSwap.sol";
+import {ShareUnits} from "../libraries/ShareUnits.sol";
 import {SwapDecoder} from "../libraries/SwapDecoder.sol";
+import {TokenReads} from "../libraries/TokenReads.sol";
 
 /// Holds nothing between calls and owes nobody: each call keeps a ledger of what it pulled, gained and spent, and pays
 /// all of it out again. A balance sent here by mistake is in no ledger, so it helps and harms nobody.
 /// A pause stops buying; selling has no switch (rule 26).
-contract BasketZapper is IBasketZapper, ReentrancyGuardTransient {
+contract BasketZapper is IBasketZapper, IMintPayer, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
+    using TokenReads for address;
 
     address public immutable usdg;
     address public immutable weth;
@@ -27,16 +30,21 @@ contract BasketZapper is IBasketZapper, ReentrancyGuardTransient {
     address public immutable registry;
     address public immutable pause;
 
+    /// The vault that is minting for the call under way; it may ask to be paid, once.
+    address private transient _minting;
+
     /// One call's own money. `held`: base units per constituent, in the vault's order; USDG is counted apart.
     struct Ledger {
         address vault;
         IBasketVault.Constituent[] parts;
+        uint256 index; // the vault's fee index in this block
         uint256[] held;
         uint256 funds; // USDG pulled for a buy
         uint256 swapped; // USDG that the swaps spent or yielded
     }
 
     error RouterMismatch();
+    error NotMinting();
 
     constructor(
         address usdg_,
@@ -114,6 +122,16 @@ contract BasketZapper is IBasketZapper, ReentrancyGuardTransient {
         emit Sold(msg.sender, to, vault, shares, gross, fee);
     }
 
+    /// From the ledger of the call under way, which has set these very amounts aside.
+    /// @inheritdoc IMintPayer
+    function payForMint(address[] calldata tokens, uint256[] calldata amounts) external {
+        if (msg.sender != _minting) revert NotMinting();
+        _minting = address(0);
+        for (uint256 i; i < amounts.length; ++i) {
+            _pay(tokens[i], msg.sender, amounts[i]);
+        }
+    }
+
     function _openBuy(address vault, uint256 funds, address to, address refundTo, uint256 deadline)
         private
         returns (Ledger memory ledger)
@@ -134,7 +152,7 @@ contract BasketZapper is IBasketZapper, ReentrancyGuardTransient {
         if (to == address(0) || to == address(this)) revert BadReceiver(to);
         if (refundTo == address(0) || refundTo == address(this)) revert BadReceiver(refundTo);
         ledger.vault = vault;
-        ledger.parts = IBasketVault(vault).constituents();
+        (ledger.parts,, ledger.index) = IBasketVault(vault).composition();
         ledger.held = new uint256[](ledger.parts.length);
     }
 
@@ -179,7 +197,7 @@ contract BasketZapper is IBasketZapper, ReentrancyGuardTransient {
         returns (uint256 gross, uint256 fee)
     {
         gross = ledger.swapped;
-        uint256[] memory amounts = IBasketVault(ledger.vault).previewMint(shares);
+        uint256[] memory amounts = _amountsOf(ledger, shares, Math.Rounding.Ceil);
         for (uint256 i; i < amounts.length; ++i) {
             address token = ledger.parts[i].token;
             if (token == usdg) {
@@ -192,10 +210,8 @@ contract BasketZapper is IBasketZapper, ReentrancyGuardTransient {
         }
         fee = _feeOn(gross, Constants.MINT_FEE_BPS);
         if (gross + fee > ledger.funds) revert TooMuchUsdg(gross + fee, ledger.funds);
-        for (uint256 i; i < amounts.length; ++i) {
-            IERC20(ledger.parts[i].token).forceApprove(ledger.vault, amounts[i]);
-        }
-        IBasketVault(ledger.vault).mint(shares, to);
+        _minting = ledger.vault;
+        IBasketVault(ledger.vault).mintOnPayment(shares, to);
         _pay(usdg, IBasketRegistry(registry).treasury(), fee);
         _pay(usdg, refundTo, ledger.funds - gross - fee);
         _refundConstituents(ledger, refundTo);
@@ -205,30 +221,40 @@ contract BasketZapper is IBasketZapper, ReentrancyGuardTransient {
     /// Takes the shares and counts what arrives; a constituent that falls short of its due reverts the whole sale.
     function _redeem(Ledger memory ledger, uint256 shares) private {
         IERC20(ledger.vault).safeTransferFrom(msg.sender, address(this), shares);
-        uint256[] memory due = IBasketVault(ledger.vault).previewRedeem(shares);
+        uint256[] memory due = _amountsOf(ledger, shares, Math.Rounding.Floor);
         uint256[] memory before = new uint256[](due.length);
         for (uint256 i; i < due.length; ++i) {
-            before[i] = IERC20(ledger.parts[i].token).balanceOf(address(this));
+            before[i] = ledger.parts[i].token.balanceOf(address(this));
         }
         IBasketVault(ledger.vault).redeem(shares, address(this));
         for (uint256 i; i < due.length; ++i) {
             address token = ledger.parts[i].token;
-            uint256 now_ = IERC20(token).balanceOf(address(this));
+            uint256 now_ = token.balanceOf(address(this));
             if (now_ < before[i] + due[i]) revert PartialRedeem(token);
             if (token == usdg) ledger.swapped += due[i];
             else ledger.held[i] = due[i];
         }
     }
 
+    /// What the vault takes for `shares`, or gives for them.
+    function _amountsOf(Ledger memory ledger, uint256 shares, Math.Rounding rounding)
+        private
+        pure
+        returns (uint256[] memory amounts)
+    {
+        amounts = new uint256[](ledger.parts.length);
+        for (uint256 i; i < amounts.length; ++i) {
+            amounts[i] = ShareUnits.amountOf(ledger.parts[i].genesisUnits, shares, ledger.index, rounding);
+        }
+    }
+
     /// Shares that `held` (and, for a USDG constituent, the unspent funds less the fee) can back, rounded down.
     function _backedShares(Ledger memory ledger) private view returns (uint256 shares) {
-        uint256 index = IBasketVault(ledger.vault).feeIndex();
         shares = type(uint256).max;
         for (uint256 i; i < ledger.parts.length; ++i) {
             uint256 available =
                 ledger.parts[i].token == usdg ? _grossWithin(ledger.funds) - ledger.swapped : ledger.held[i];
-            uint256 backed =
-                Math.mulDiv(available, Constants.RAY * Constants.SHARE, ledger.parts[i].genesisUnits * index);
+            uint256 backed = ShareUnits.sharesOf(available, ledger.parts[i].genesisUnits, ledger.index);
             if (backed < shares) shares = backed;
         }
     }

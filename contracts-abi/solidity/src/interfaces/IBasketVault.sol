@@ -3,6 +3,12 @@ pragma solidity ^0.8.28;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
+/// Whoever mints by `mintOnPayment`.
+interface IMintPayer {
+    /// The vault that is minting for this contract asks for `amounts` of its constituents, to be sent to it.
+    function payForMint(address[] calldata tokens, uint256[] calldata amounts) external;
+}
+
 /// One basket's index token (18 decimals, ERC-20 and ERC-2612).
 interface IBasketVault is IERC20 {
     /// `genesisUnits`: token base units per 1e18 shares at genesis.
@@ -32,6 +38,10 @@ interface IBasketVault is IERC20 {
 
     /// Mints exactly `shares` to `to`, pulling each constituent (rounded up) from the sender.
     function mint(uint256 shares, address to) external returns (uint256[] memory amounts);
+
+    /// The same, but asks the sender (IMintPayer) to send the constituents, and counts what arrives: spares an approval
+    /// a constituent.
+    function mintOnPayment(uint256 shares, address to) external returns (uint256[] memory amounts);
 
     /// Burns `shares` of the sender and sends the constituents (rounded down) to `to`.
     /// A transfer that fails becomes owed[sender][token]; its entry in `amounts` is then zero.

@@ -34,7 +34,7 @@ library PoolHistory {
         uint256 liquidity; // now, where a moment is later than the newest observation; never zero
     }
 
-    uint256 private constant GUESSES = 4; // then by halves, so that no ring is searched for long
+    uint256 private constant GUESSES = 5; // then by halves, so that no ring is searched for long
 
     /// The pool's price, tick and place in its ring, from one read of slot0.
     function open(address pool) internal view returns (Ring memory ring) {

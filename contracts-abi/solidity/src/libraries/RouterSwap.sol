@@ -6,10 +6,12 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 import {IBasketZapper} from "../interfaces/IBasketZapper.sol";
 import {ISwapRouter02} from "../interfaces/uniswap/ISwapRouter02.sol";
 import {SwapDecoder} from "./SwapDecoder.sol";
+import {TokenReads} from "./TokenReads.sol";
 
 /// Runs one decoded swap with an allowance for it alone (rule 6), and believes balances over the router's word.
 library RouterSwap {
     using SafeERC20 for IERC20;
+    using TokenReads for address;
 
     struct Leg {
         uint256 index;
@@ -26,16 +28,16 @@ library RouterSwap {
         internal
         returns (uint256 spent, uint256 received)
     {
-        uint256 inBefore = IERC20(leg.tokenIn).balanceOf(address(this));
-        uint256 outBefore = IERC20(leg.tokenOut).balanceOf(address(this));
+        uint256 inBefore = leg.tokenIn.balanceOf(address(this));
+        uint256 outBefore = leg.tokenOut.balanceOf(address(this));
         IERC20(leg.tokenIn).forceApprove(router, leg.amountIn);
         uint256 expected = swap.exactOut ? _exactOut(router, leg, swap) : _exactIn(router, leg, swap);
-        spent = inBefore - IERC20(leg.tokenIn).balanceOf(address(this));
-        received = IERC20(leg.tokenOut).balanceOf(address(this)) - outBefore;
+        spent = inBefore - leg.tokenIn.balanceOf(address(this));
+        received = leg.tokenOut.balanceOf(address(this)) - outBefore;
         if (spent != expected && !(leg.isWeth && spent == 0)) {
             revert IBasketZapper.BadSwap(leg.index, "not consumed");
         }
-        if (IERC20(leg.tokenIn).allowance(address(this), router) != 0) {
+        if (leg.tokenIn.allowance(address(this), router) != 0) {
             IERC20(leg.tokenIn).forceApprove(router, 0);
         }
     }

@@ -14,12 +14,12 @@ abstract contract BuyEscrow is OrderEscrow {
     using SafeERC20 for IERC20;
 
     /// Least shares for `amount` all-in: its largest gross over min(reference, spot), less the tolerance (rule 10).
-    function _buyFloor(bytes32 id, Order storage order, uint256 amount, uint256 referenceNav)
+    function _buyFloor(bytes32 id, Order storage order, uint256 amount, Navs memory navs)
         internal
         view
         returns (uint256 minShares)
     {
-        uint256 nav = Math.min(referenceNav, oracle.spotNav(order.vault));
+        uint256 nav = Math.min(navs.reference_, navs.spot);
         return FillPricing.buyFloor(FillPricing.grossWithin(amount), nav, _toleranceOf(id, order));
     }
 

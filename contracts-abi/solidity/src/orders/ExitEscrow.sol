@@ -60,7 +60,7 @@ contract ExitEscrow is IExitEscrow, OrderEscrow {
     /// @inheritdoc IExitEscrow
     function floorOf(bytes32 id) external view returns (uint256 minGross) {
         Order storage order = _openOrder(id);
-        return _floorOf(id, order, oracle.referenceNav(order.vault));
+        return _floorOf(id, order, _navsOf(order.vault));
     }
 
     function _triggerHolds(bytes32 id, uint256 referenceNav) internal view override returns (bool) {
@@ -69,13 +69,13 @@ contract ExitEscrow is IExitEscrow, OrderEscrow {
             || (levels.tpNav != 0 && referenceNav >= levels.tpNav);
     }
 
-    function _floorOf(bytes32 id, Order storage order, uint256 referenceNav)
+    function _floorOf(bytes32 id, Order storage order, Navs memory navs)
         internal
         view
         override
         returns (uint256 minGross)
     {
-        uint256 nav = Math.max(referenceNav, oracle.spotNav(order.vault));
+        uint256 nav = Math.max(navs.reference_, navs.spot);
         return FillPricing.exitFloor(order.amount, nav, _toleranceOf(id, order), _levels[id].hardFloorNav);
     }
 

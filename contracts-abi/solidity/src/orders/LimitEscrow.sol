@@ -36,7 +36,7 @@ contract LimitEscrow is ILimitEscrow, BuyEscrow {
     /// @inheritdoc ILimitEscrow
     function floorOf(bytes32 id) external view returns (uint256 minShares) {
         Order storage order = _openOrder(id);
-        return _floorOf(id, order, oracle.referenceNav(order.vault));
+        return _floorOf(id, order, _navsOf(order.vault));
     }
 
     function _triggerHolds(bytes32 id, uint256 referenceNav) internal view override returns (bool) {
@@ -44,13 +44,13 @@ contract LimitEscrow is ILimitEscrow, BuyEscrow {
         return triggerNav == 0 || referenceNav <= triggerNav;
     }
 
-    function _floorOf(bytes32 id, Order storage order, uint256 referenceNav)
+    function _floorOf(bytes32 id, Order storage order, Navs memory navs)
         internal
         view
         override
         returns (uint256 minShares)
     {
-        return _buyFloor(id, order, order.amount, referenceNav);
+        return _buyFloor(id, order, order.amount, navs);
     }
 
     function _termsOf(bytes32 id, Order storage order) private view returns (LimitTerms memory) {

@@ -3,7 +3,7 @@ pragma solidity ^0.8.28;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
-import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
+import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {Constants} from "../Constants.sol";
 import {IBasketRegistry} from "../interfaces/IBasketRegistry.sol";
 import {IBasketZapper, SwapCall} from "../interfaces/IBasketZapper.sol";
@@ -25,7 +25,7 @@ import {PriceAuction} from "./PriceAuction.sol";
 /// Time (rule 27): an order can be filled while now < deadline and sent back once now >= deadline. A transaction
 /// forced through the parent chain may carry a timestamp up to a day old: it can then fill or arm an order that has
 /// just expired, at the prices of that block and never below the floor; it can never bring a closed order back.
-abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuard {
+abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
 
     /// What every order has. `amount` is the escrowed ledger: live while `state` is Open.
@@ -38,6 +38,12 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuard {
         address vault;
         uint48 deadline;
         uint256 amount;
+    }
+
+    /// Dollars x 1e18 a share, from one look at the pools.
+    struct Navs {
+        uint256 reference_;
+        uint256 spot;
     }
 
     /// What a fill did; as in OrderFilled.
@@ -183,8 +189,8 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuard {
     /// Whether the order's trigger holds at a valid reference.
     function _triggerHolds(bytes32 id, uint256 referenceNav) internal view virtual returns (bool);
 
-    /// Least result of a fill at this reference, the spot price and the tolerance now (rule 10).
-    function _floorOf(bytes32 id, Order storage order, uint256 referenceNav)
+    /// Least result of a fill at these NAVs and the tolerance now (rule 10).
+    function _floorOf(bytes32 id, Order storage order, Navs memory navs)
         internal
         view
         virtual
@@ -269,10 +275,14 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuard {
         _escrowed(order).safeTransfer(order.owner, order.amount);
     }
 
-    /// The reference, when it is valid and triggers the order; reverts NoReference or NotTriggered.
-    function _requireTrigger(bytes32 id, Order storage order) internal view returns (uint256 referenceNav) {
-        referenceNav = oracle.referenceNav(order.vault);
-        if (!_triggerHolds(id, referenceNav)) revert NotTriggered(id, referenceNav);
+    /// The NAVs, when the reference is valid and triggers the order; reverts NoReference or NotTriggered.
+    function _requireTrigger(bytes32 id, Order storage order) internal view returns (Navs memory navs) {
+        navs = _navsOf(order.vault);
+        if (!_triggerHolds(id, navs.reference_)) revert NotTriggered(id, navs.reference_);
+    }
+
+    function _navsOf(address vault) internal view returns (Navs memory navs) {
+        (navs.reference_, navs.spot) = oracle.navs(vault);
     }
 
     /// Rule 12: zero means the sender; none of the protocol's own addresses, where a fee would be lost or be

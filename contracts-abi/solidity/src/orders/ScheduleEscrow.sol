@@ -107,14 +107,14 @@ contract ScheduleEscrow is IScheduleEscrow, BuyEscrow {
         return _isDue(plan, _slotNow(plan));
     }
 
-    function _floorOf(bytes32 id, Order storage order, uint256 referenceNav)
+    function _floorOf(bytes32 id, Order storage order, Navs memory navs)
         internal
         view
         override
         returns (uint256 minShares)
     {
         Plan storage plan = _plans[id];
-        return _buyFloor(id, order, _budgetOf(plan, _slotNow(plan)), referenceNav);
+        return _buyFloor(id, order, _budgetOf(plan, _slotNow(plan)), navs);
     }
 
     function _take(bytes32 id, Order storage order) internal override returns (uint256 budget) {

@@ -85,7 +85,7 @@ contract PoolHistoryTest is UniswapFixture {
         vm.record();
         this.read(0, 200, 4);
         (bytes32[] memory reads,) = vm.accesses(address(pool));
-        assertLe(reads.length, 2 + 2 + 3 * 14); // slot0, liquidity, both ends, three searches
+        assertLe(reads.length, 2 + 2 + 3 * 15); // slot0, liquidity, both ends, three searches
     }
 
     function read(uint256 endsAgo, uint256 step, uint256 count)
