@@ -25,8 +25,9 @@ export function removeChainFiles(deploymentFile: string): void {
   rmSync(manifestPath(deploymentFile), { force: true });
 }
 
-function writeWhole(path: string, value: unknown): void {
+/** On disk whole, or not at all, whatever happens meanwhile. */
+export function writeWhole(path: string, value: unknown): void {
   const temporary = `${path}.${process.pid}.tmp`;
-  writeFileSync(temporary, `${JSON.stringify(value, null, 2)}\n`);
+  writeFileSync(temporary, `${JSON.stringify(value, null, 2)}\n`, { flush: true });
   renameSync(temporary, path);
 }

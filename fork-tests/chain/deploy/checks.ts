@@ -2,7 +2,7 @@
 import { type Abi, type Address, isAddressEqual } from 'viem';
 import type { ReadClient } from '../client.ts';
 
-/** `expected` is compared with what is read; a function judges it and returns what it would have taken, or null. */
+/** `expected` is a value that what is read must equal, or a Rule that it must satisfy. */
 export type Check = {
   what: string;
   actual: Promise<unknown>;

@@ -2,7 +2,7 @@
  * Whether the code at an address is a contract of ours, built from these sources: byte for byte, but for the immutables
  * that its constructor filled in, which are checked by their getters.
  */
-import { type Address, type Hex, hexToBytes } from 'viem';
+import { type Address, type Hex, hexToBytes, size } from 'viem';
 import * as generatedModule from '../../../contracts-abi/generated/index.ts';
 import type { ReadClient } from '../client.ts';
 
@@ -53,13 +53,14 @@ function runtimeCode(contract: OwnContract): Uint8Array {
   return hexToBytes(creationOf(contract)).subarray(offset, offset + size);
 }
 
-/** Bytes of code that a contract of ours leaves on chain; null when the creation code is not one of ours. */
-export function runtimeSize(creation: Hex): number | null {
+/** Bytes of the code that is left on chain, and of the creation code without arguments, as far as they are known. */
+export function creationSizes(data: Hex): { code: number; creation: number } {
   for (const [name, value] of Object.entries(generated)) {
-    if (!name.endsWith('Bytecode') || !creation.startsWith(value as Hex)) continue;
-    return runtimeOf(name.slice(0, -'Bytecode'.length) as OwnContract).size;
+    if (!name.endsWith('Bytecode') || !data.startsWith(value as Hex)) continue;
+    const { size: code } = runtimeOf(name.slice(0, -'Bytecode'.length) as OwnContract);
+    return { code, creation: size(value as Hex) };
   }
-  return null;
+  return { code: size(data), creation: size(data) };
 }
 
 function runtimeOf(contract: OwnContract): Runtime {

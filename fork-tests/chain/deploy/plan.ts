@@ -65,7 +65,9 @@ export const planSchema = z.object({
   wethUsdgPool: address,
   wethMinLiquidity: whole,
   /** Pools whose observation slots are raised, a step at a time: a transaction has room for some hundreds. */
-  growth: z.array(z.object({ pool: address, slots: z.int().min(1).max(65_535) })),
+  growth: z.array(
+    z.object({ pool: address, from: z.int().min(1), to: z.int().min(1).max(65_535) }),
+  ),
   /** Weeks of the cover market to publish, from the first that may still be. */
   coverWeeks: z.int().min(0).max(100),
   baskets: z.array(basketSchema).min(1),

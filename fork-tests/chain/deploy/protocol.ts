@@ -8,7 +8,12 @@
  * same ones. The deployer holds the constituents of every basket's seed shares.
  */
 import { type Abi, type Address, erc20Abi, getContractAddress, type LocalAccount } from 'viem';
-import { CHAIN_ID, COVER_CUTOFF, COVER_PUBLISH_LEAD } from '../../../contracts-abi/constants.ts';
+import {
+  CHAIN_ID,
+  COVER_CUTOFF,
+  COVER_PUBLISH_LEAD,
+  MIN_COVER_USD,
+} from '../../../contracts-abi/constants.ts';
 import { coverWeeks } from '../../../contracts-abi/cover-calendar.ts';
 import type { Deployment } from '../../../contracts-abi/deployment.ts';
 import {
@@ -201,7 +206,7 @@ async function deployContracts(
         fallbackHandler: externals.safeFallbackHandler,
       },
     ],
-    gas: 20_000_000n,
+    gas: 12_000_000n,
   });
   // Its own creations, in order; the check at the end reads them back from it.
   const created = (nonce: bigint) => getContractAddress({ from: genesis, nonce });
@@ -228,13 +233,14 @@ async function growPools(
   plan: ProtocolPlan,
   progress: Progress,
 ): Promise<void> {
-  for (const [index, { pool, slots }] of plan.growth.entries()) {
+  for (const [index, { pool, from, to }] of plan.growth.entries()) {
     if (index % 10 === 0) progress(`raising observation slots: ${index} of ${plan.growth.length}`);
     await submitter.write(account, {
       address: pool,
       abi: uniswapV3PoolAbi,
       functionName: 'increaseObservationCardinalityNext',
-      args: [slots],
+      args: [to],
+      gas: 80_000n + 22_500n * BigInt(to - from),
     });
   }
 }
@@ -264,6 +270,7 @@ async function publishWeeks(
   });
 }
 
+/** Leaves a basket out whose pools carry less than the least cover. */
 async function listCover(
   client: ReadClient,
   submitter: Submitter,
@@ -283,13 +290,15 @@ async function listCover(
       });
       return Number((most * COVER_CAP_PERCENT) / 100n);
     },
-    1_000,
+    Number(MIN_COVER_USD),
   );
+  if (BigInt(cap) < MIN_COVER_USD) return;
   await submitter.write(account, {
     address: coverMarket,
     abi: coverMarketAbi,
     functionName: 'listVault',
     args: [vault, BigInt(cap)],
+    gas: 1_000_000n,
   });
 }
 

@@ -86,10 +86,10 @@ export async function verifyExternals(
   ]);
 }
 
-/** Externals of the plan at whose address nothing stands. */
-async function emptyAddresses(
+/** Those at whose address nothing stands. */
+export async function emptyAddresses(
   client: ReadClient,
-  externals: PlannedExternals,
+  externals: Readonly<Record<string, Address | null>>,
 ): Promise<{ name: string; address: Address }[]> {
   const found: { name: string; address: Address }[] = [];
   for (const [name, address] of Object.entries(externals)) {

@@ -3,6 +3,7 @@
  * the contracts name each other and the externals. With the plan: roles, pools, units, calendar and cover as well.
  */
 import { type Address, erc20Abi } from 'viem';
+import { MIN_COVER_USD } from '../../../contracts-abi/constants.ts';
 import type { Deployment } from '../../../contracts-abi/deployment.ts';
 import {
   accountFactoryAbi,
@@ -263,23 +264,28 @@ function basketChecks(
 
 function coverChecks(read: Read, deployment: Deployment, plan: ProtocolPlan): Check[] {
   const { coverMarket, baskets } = deployment;
-  const listed = plan.baskets
-    .filter(({ cover }) => cover)
-    .map(({ ticker }) => baskets.find((basket) => basket.ticker === ticker)?.vault ?? ZERO);
+  const market = (name: string, ...args: unknown[]) =>
+    read(coverMarket, coverMarketAbi, name, args) as Promise<bigint>;
   const weeks = read(coverMarket, coverMarketAbi, 'publishedWeeks') as Promise<number[]>;
+  const listing = async (vault: Address): Promise<string> => {
+    if ((await market('capOf', vault)) > 0n) return LISTED;
+    return (await market('depthCapOf', vault)) < 2n * MIN_COVER_USD ? TOO_THIN : 'not listed';
+  };
   return [
     {
       what: 'published weeks',
       actual: weeks.then((ids) => BigInt(ids.length)),
       expected: atLeast(BigInt(plan.coverWeeks)),
     },
-    // The owner may have listed more since.
-    {
-      what: 'cover baskets',
-      actual: (read(coverMarket, coverMarketAbi, 'coverVaults') as Promise<Address[]>).then(
-        (vaults) => vaults.slice(0, listed.length),
-      ),
-      expected: listed,
-    },
+    ...baskets
+      .filter((_, index) => plan.baskets[index]?.cover === true)
+      .map(({ ticker, vault }) => ({
+        what: `${ticker} in the cover market`,
+        actual: listing(vault),
+        expected: oneOf(LISTED, TOO_THIN),
+      })),
   ];
 }
+
+const LISTED = 'listed';
+const TOO_THIN = 'its pools carry too little cover to list';

@@ -2,7 +2,8 @@
 import { type Address, erc20Abi, zeroAddress } from 'viem';
 import { uniswapV3FactoryAbi, uniswapV3PoolAbi } from '../../../contracts-abi/generated/index.ts';
 import { LIVE, LIVE_STOCKS } from '../../../contracts-abi/live-addresses.ts';
-import type { ChainClient } from '../client.ts';
+import type { ReadClient } from '../client.ts';
+import { DeployError } from '../deploy/errors.ts';
 import { isToken0, type Pair, PRICE_SCALE, priceAt } from '../price.ts';
 import type { SeededPool, SeededToken } from '../seed/manifest.ts';
 import { TOKENS } from '../seed/tokens.ts';
@@ -15,7 +16,9 @@ const LEAST_DEPTH = 1_000n * PRICE_SCALE;
 type LivePool = SeededPool & {
   sqrtPriceX96: bigint;
   liquidity: bigint;
+  /** Observation slots in use, and those there will be once the ring has come round. */
   cardinality: number;
+  cardinalityNext: number;
   /** Dollars x 1e18 per whole token. */
   price: bigint;
   /** Dollars x 1e18 on the quote side, by the liquidity in range. */
@@ -24,22 +27,25 @@ type LivePool = SeededPool & {
 
 export type LiveToken = Omit<SeededToken, 'pools'> & { pools: LivePool[] };
 
-/** WETH first, then the stock tokens that have a pool; each with its deepest pool first. Throws without WETH/USDG. */
-export async function discoverMarket(client: ChainClient): Promise<LiveToken[]> {
+/**
+ * WETH first, then the stock tokens that have a pool; each with its deepest pool first. One token at a time: a public
+ * endpoint refuses more than about twenty calls at once. Throws a DeployError without WETH/USDG.
+ */
+export async function discoverMarket(client: ReadClient): Promise<LiveToken[]> {
   const weth = await discoverToken(client, 'WETH', LIVE.weth, null);
   const [wethPool] = weth.pools;
-  if (wethPool === undefined) throw new Error('the forked chain has no WETH/USDG pool in use');
-  const stocks = await Promise.all(
-    Object.entries(LIVE_STOCKS).map(([symbol, address]) =>
-      discoverToken(client, symbol, address, wethPool.price),
-    ),
-  );
-  return [weth, ...stocks.filter(({ pools }) => pools.length > 0)];
+  if (wethPool === undefined) throw new DeployError('this chain has no WETH/USDG pool in use');
+  const stocks: LiveToken[] = [];
+  for (const [symbol, address] of Object.entries(LIVE_STOCKS)) {
+    const stock = await discoverToken(client, symbol, address, wethPool.price);
+    if (stock.pools.length > 0) stocks.push(stock);
+  }
+  return [weth, ...stocks];
 }
 
 /** `wethPrice` null: pools against WETH are not looked for. */
 async function discoverToken(
-  client: ChainClient,
+  client: ReadClient,
   symbol: string,
   address: Address,
   wethPrice: bigint | null,
@@ -66,7 +72,7 @@ async function discoverToken(
 }
 
 async function readPool(
-  client: ChainClient,
+  client: ReadClient,
   token: { address: Address; decimals: number },
   quote: 'USDG' | 'WETH',
   fee: number,
@@ -89,7 +95,7 @@ async function readPool(
     client.readContract({ address, abi: uniswapV3PoolAbi, functionName: 'slot0' }),
     client.readContract({ address, abi: uniswapV3PoolAbi, functionName: 'liquidity' }),
   ]);
-  const [sqrtPriceX96, , , cardinality] = slot0;
+  const [sqrtPriceX96, , , cardinality, cardinalityNext] = slot0;
   if (sqrtPriceX96 === 0n || liquidity === 0n) return null;
   const quoteDollars = quote === 'USDG' ? PRICE_SCALE : (wethPrice ?? 0n);
   const side = isToken0(pair) ? (liquidity * sqrtPriceX96) / Q96 : (liquidity * Q96) / sqrtPriceX96;
@@ -100,6 +106,7 @@ async function readPool(
     sqrtPriceX96,
     liquidity,
     cardinality,
+    cardinalityNext,
     price: (priceAt(pair, sqrtPriceX96) * quoteDollars) / PRICE_SCALE,
     depth: (side * quoteDollars) / 10n ** BigInt(pair.quoteDecimals),
   };

@@ -9,8 +9,7 @@ import { LIVE } from '../../../contracts-abi/live-addresses.ts';
 import { type Anvil, startAnvil } from '../../anvil.ts';
 import { CHAIN_ARGUMENTS } from '../arguments.ts';
 import { type ChainClient, connect } from '../client.ts';
-import { findSafe } from '../deploy/externals.ts';
-import { type ProtocolPlan, seedNeeds } from '../deploy/plan.ts';
+import { seedNeeds } from '../deploy/plan.ts';
 import { deployProtocol, type Progress } from '../deploy/protocol.ts';
 import { verifyDeployment } from '../deploy/verify.ts';
 import { fullRange, PRICE_SCALE } from '../price.ts';
@@ -22,7 +21,7 @@ import { type Submitter, submitEach } from '../submitter.ts';
 import { agePools } from './age.ts';
 import { setTokenBalance } from './balances.ts';
 import { discoverMarket, type LiveToken } from './discover.ts';
-import { livePlans } from './plan.ts';
+import { livePlan } from './plan.ts';
 import { stubPrecompiles } from './precompiles.ts';
 
 export type ForkedChainOptions = {
@@ -96,19 +95,14 @@ async function deployOnFork(client: ChainClient, progress: Progress): Promise<Ma
   const present = (await discoverMarket(client)).filter(({ symbol }) =>
     tokens.some((token) => token.symbol === symbol),
   );
-  const [wethPool] = present.find(({ symbol }) => symbol === 'WETH')?.pools ?? [];
-  if (wethPool === undefined) throw new Error('WETH is left out: nothing can be priced through it');
-  const plan: ProtocolPlan = {
+  const plan = await livePlan(client, present, {
     owner: issuer.address,
     guardian: accounts.guardian.account.address,
     treasury: accounts.treasury.account.address,
-    wethUsdgPool: wethPool.address,
-    wethMinLiquidity: wethPool.liquidity / 4n,
-    externals: { ...LIVE, ...(await findSafe(client)) },
-    growth: [],
+    seedShares: SEED_SHARES,
+    slots: 0, // aged above
     coverWeeks: COVER_WEEKS,
-    baskets: livePlans(present, SEED_SHARES),
-  };
+  });
   for (const [token, amount] of seedNeeds(plan.baskets)) {
     await fund(client, token, token, issuer.address, amount);
   }

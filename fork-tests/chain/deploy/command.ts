@@ -1,0 +1,280 @@
+/**
+ * What `npm run deploy` does: plan, deploy through the journal, verify, write the deployment file. Nothing here uses an
+ * Anvil method, so it runs against any endpoint of chain 4663.
+ */
+import { existsSync, writeFileSync } from 'node:fs';
+import { formatEther, formatGwei, formatUnits, type LocalAccount } from 'viem';
+import { CHAIN_ID } from '../../../contracts-abi/constants.ts';
+import { type Deployment, readDeployment } from '../../../contracts-abi/deployment.ts';
+import { loadWallets } from '../../../runtime/keys/wallets.ts';
+import { lockFolder } from '../../start/lock.ts';
+import type { ReadClient } from '../client.ts';
+import { writeWhole } from '../files.ts';
+import { compare } from './checks.ts';
+import { DeployError } from './errors.ts';
+import { boundGas, MAX_FEE_FACTOR } from './gas.ts';
+import { Journal, type JournalHeader } from './journal.ts';
+import { type SettledStep, submitJournaled } from './journaled-submitter.ts';
+import type { DeployConfig } from './options.ts';
+import { planText } from './plan.ts';
+import { assertResumable, freshPlan, missingConstituents, newHeader } from './prepare.ts';
+import { type Deployed, deployProtocol } from './protocol.ts';
+import { type RecordedStep, recordSteps } from './recording-submitter.ts';
+import { restatePrices } from './restate.ts';
+import { describeStanding } from './standing.ts';
+import { verifyDeployment, verifyStanding } from './verify.ts';
+
+export type Say = (line: string) => void;
+
+/** Deploys, or goes on with what an earlier run began. `restate`: with stated prices of now for what is not sent yet. */
+export async function deploy(
+  client: ReadClient,
+  config: DeployConfig,
+  restate: boolean,
+  say: Say,
+): Promise<void> {
+  await assertChain(client);
+  const account = loadDeployer(config);
+  const lock = lockFolder(journalPath(config));
+  if (lock === null) throw new DeployError('another npm run deploy is under way with this journal');
+  try {
+    const journal = await openJournal(client, account, config, say);
+    try {
+      if (restate) await restateJournal(client, journal, say);
+      await deployThrough(client, account, config, journal, say);
+    } finally {
+      journal.close();
+    }
+  } finally {
+    lock.release();
+  }
+}
+
+/** Prints the steps, their gas and what the deployer must hold. Sends nothing. */
+export async function dryRun(client: ReadClient, config: DeployConfig, say: Say): Promise<void> {
+  await assertChain(client);
+  const account = loadDeployer(config);
+  const journal = Journal.open(journalPath(config));
+  let header: JournalHeader;
+  if (journal === null) {
+    header = await newHeader(client, account, await freshPlan(client, account, config));
+    if (config.DEPLOY_PLAN_FILE === undefined) {
+      const path = `${config.DEPLOYMENT_FILE}.plan`;
+      writeFileSync(path, `${planText(header.plan)}\n`);
+      say(
+        `The plan, with its stated prices, is in ${path}: DEPLOY_PLAN_FILE=${path} deploys it as it is.`,
+      );
+    }
+  } else {
+    await assertResumable(client, account, config, journal);
+    header = journal.header;
+  }
+  const { steps } = await walk(client, account, header, journal?.decisions);
+  const done = journal?.steps.length ?? 0;
+  sayPlan(header, say);
+  const missing =
+    done > 0 ? [] : await missingConstituents(client, account.address, header.plan.baskets);
+  const gas = await boundGas(client, account, steps.slice(done));
+  for (const [index, { what }] of steps.entries()) {
+    const most = gas[index - done];
+    say(
+      `  ${index + 1}. ${what}: ${most === undefined ? 'in the journal' : `${grouped(most)} gas`}`,
+    );
+  }
+  const { text, short } = await funds(client, account, gas);
+  say(text);
+  if (short !== null) say(short);
+  for (const line of missing) say(`Constituent of the seed shares: ${line}`);
+  journal?.close();
+}
+
+/** Checks what stands against the deployment file, and against the journal's plan where it is still there. */
+export async function verify(client: ReadClient, config: DeployConfig, say: Say): Promise<void> {
+  await assertChain(client);
+  const deployment = readDeployment(config.DEPLOYMENT_FILE);
+  await verifyStanding(client, deployment);
+  const journal = Journal.open(journalPath(config));
+  if (journal !== null) {
+    const { header, decisions } = journal;
+    journal.close();
+    const account = { address: header.deployer } as LocalAccount;
+    const { deployed } = await walk(client, account, header, decisions);
+    await assertSameFile(config, deployed.deployment);
+    const { plan, deployer } = header;
+    await verifyDeployment(client, deployment, { ...deployed, plan, deployer });
+  }
+  for (const line of await describeStanding(client, deployment)) say(line);
+  say(`${config.DEPLOYMENT_FILE} is what stands on chain ${CHAIN_ID}.`);
+}
+
+function journalPath(config: DeployConfig): string {
+  return `${config.DEPLOYMENT_FILE}.journal`;
+}
+
+async function assertChain(client: ReadClient): Promise<void> {
+  const id = await client.getChainId();
+  if (id !== CHAIN_ID) {
+    throw new DeployError(
+      `the RPC endpoint serves chain ${id}, and this protocol is for ${CHAIN_ID}`,
+    );
+  }
+}
+
+function loadDeployer(config: DeployConfig): LocalAccount {
+  const loaded = loadWallets(config);
+  if (loaded.tag === 'invalid') throw new DeployError(loaded.problem);
+  const [wallet, second] = loaded.wallets;
+  if (wallet === undefined || second !== undefined) {
+    throw new DeployError(`one key deploys, and ${loaded.wallets.length} were given`);
+  }
+  return wallet.account;
+}
+
+async function openJournal(
+  client: ReadClient,
+  account: LocalAccount,
+  config: DeployConfig,
+  say: Say,
+): Promise<Journal> {
+  const path = journalPath(config);
+  const found = Journal.open(path);
+  if (found !== null) {
+    await assertResumable(client, account, config, found);
+    say(`Going on with the deployment in ${path}: ${found.steps.length} steps were signed.`);
+    return found;
+  }
+  if (existsSync(config.DEPLOYMENT_FILE)) {
+    throw new DeployError(
+      `${config.DEPLOYMENT_FILE} exists and no journal beside it: check it with npm run deploy -- --verify, or name another DEPLOYMENT_FILE`,
+    );
+  }
+  const plan = await freshPlan(client, account, config);
+  const header = await newHeader(client, account, plan);
+  sayPlan(header, say);
+  const { steps } = await walk(client, account, header);
+  const missing = await missingConstituents(client, account.address, plan.baskets);
+  if (missing.length > 0) {
+    throw new DeployError(
+      `the deployer ${account.address} lacks constituents of the seed shares:\n  ${missing.join('\n  ')}`,
+    );
+  }
+  const { text, short } = await funds(client, account, await boundGas(client, account, steps));
+  if (short !== null) throw new DeployError(short);
+  say(text);
+  return Journal.create(path, header);
+}
+
+async function restateJournal(client: ReadClient, journal: Journal, say: Say): Promise<void> {
+  const { plan } = journal.header;
+  const sent = new Set(
+    plan.baskets
+      .map(({ ticker }) => ticker)
+      .filter((ticker) =>
+        journal.steps.some(({ what }) => what === `deployment of BasketVault ${ticker}`),
+      ),
+  );
+  journal.recordPlan(await restatePrices(client, plan, sent));
+  say(`Prices of ${plan.baskets.length - sent.size} baskets are stated anew.`);
+}
+
+async function deployThrough(
+  client: ReadClient,
+  account: LocalAccount,
+  config: DeployConfig,
+  journal: Journal,
+  say: Say,
+): Promise<void> {
+  const { plan, deployer } = journal.header;
+  const { steps } = await walk(client, account, journal.header, journal.decisions);
+  const settled: SettledStep[] = [];
+  const submitter = submitJournaled({
+    client,
+    account,
+    journal,
+    waitMs: config.DEPLOY_WAIT_SECONDS * 1_000,
+    onStep: (step) => {
+      settled.push(step);
+      const { index, what, hash, gasUsed, sent } = step;
+      if (sent) say(`  ${index + 1}/${steps.length} ${what}: ${hash}, ${grouped(gasUsed)} gas`);
+    },
+  });
+  const deployed = await deployProtocol(client, submitter, account, plan);
+  await verifyDeployment(client, deployed.deployment, { ...deployed, plan, deployer });
+  if (existsSync(config.DEPLOYMENT_FILE)) await assertSameFile(config, deployed.deployment);
+  else writeWhole(config.DEPLOYMENT_FILE, deployed.deployment);
+
+  const gas = settled.reduce((sum, { gasUsed }) => sum + gasUsed, 0n);
+  const wei = settled.reduce((sum, step) => sum + step.wei, 0n);
+  say(`${settled.length} transactions, ${grouped(gas)} gas, ${formatEther(wei)} ETH.`);
+  for (const line of await describeStanding(client, deployed.deployment)) say(line);
+  say(`Verified against the chain: ${config.DEPLOYMENT_FILE}`);
+}
+
+/** All steps, and what stands after them, without sending any. */
+async function walk(
+  client: ReadClient,
+  account: LocalAccount,
+  header: JournalHeader,
+  decisions?: ReadonlyMap<string, string | number>,
+): Promise<{ steps: readonly RecordedStep[]; deployed: Deployed }> {
+  const { submitter, steps } = recordSteps(account, header.firstNonce, decisions);
+  const deployed = await deployProtocol(client, submitter, account, header.plan);
+  return { steps, deployed };
+}
+
+async function funds(
+  client: ReadClient,
+  { address }: LocalAccount,
+  gas: readonly bigint[],
+): Promise<{ text: string; short: string | null }> {
+  const [{ baseFeePerGas }, balance] = await Promise.all([
+    client.getBlock(),
+    client.getBalance({ address }),
+  ]);
+  const price = baseFeePerGas ?? 0n;
+  const total = gas.reduce((sum, one) => sum + one, 0n);
+  const largest = gas.reduce((most, one) => (one > most ? one : most), 0n);
+  // A quarter more, and what a node wants to see for one transaction's limit at its fee cap.
+  const needed = ((total + largest * MAX_FEE_FACTOR) * price * 5n) / 4n;
+  const text = `At most ${grouped(total)} gas at ${formatGwei(price)} gwei: about ${formatEther(total * price)} ETH; ${formatEther(needed)} ETH must be there, ${formatEther(balance)} are.`;
+  const short =
+    balance >= needed
+      ? null
+      : `the deployer ${address} holds ${formatEther(balance)} ETH and needs ${formatEther(needed)} ETH (${grouped(total)} gas at ${formatGwei(price)} gwei, with a reserve)`;
+  return { text, short };
+}
+
+async function assertSameFile(config: DeployConfig, deployment: Deployment): Promise<void> {
+  const file = readDeployment(config.DEPLOYMENT_FILE);
+  await compare(
+    `contents of ${config.DEPLOYMENT_FILE} and the deployment`,
+    Object.entries(deployment).map(([name, value]) => ({
+      what: name,
+      actual: Promise.resolve(file[name as keyof Deployment]),
+      expected: value,
+    })),
+  );
+}
+
+function sayPlan({ deployer, firstNonce, plan }: JournalHeader, say: Say): void {
+  say(`Deployer ${deployer}, first nonce ${firstNonce}`);
+  say(`Owner ${plan.owner}, guardian ${plan.guardian}, treasury ${plan.treasury}`);
+  if (plan.owner === deployer || plan.guardian === deployer || plan.treasury === deployer) {
+    say(
+      'The deployer keeps a role: DEPLOY_OWNER, DEPLOY_GUARDIAN and DEPLOY_TREASURY name others.',
+    );
+  }
+  for (const { ticker, constituents, seedShares, cover } of plan.baskets) {
+    const prices = constituents.map(
+      ({ token, statedPrice }) =>
+        `${token} $${Number(formatUnits(statedPrice, 18)).toPrecision(6)}`,
+    );
+    say(
+      `  ${ticker}: ${formatUnits(seedShares, 18)} shares to begin with${cover ? ', cover market' : ''}; ${prices.join(', ')}`,
+    );
+  }
+}
+
+function grouped(value: bigint): string {
+  return value.toLocaleString('en-US');
+}

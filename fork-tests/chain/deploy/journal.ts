@@ -1,0 +1,190 @@
+/**
+ * The journal of a deployment under way: what was planned, what was decided on the way, and each transaction before it
+ * left. What must hold:
+ * - a transaction's line is on disk (fsync) before its bytes are broadcast, so whatever may have left is known;
+ * - a step has one line, so one transaction: on doubt the same bytes go out again;
+ * - the chain says what became of them. Nothing here claims that a transaction was mined.
+ *
+ * One JSON object a line, appended. A line without its end was being written when the process died: nothing of it was
+ * broadcast, and it is cut off.
+ */
+import {
+  closeSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { type Hex, isHex } from 'viem';
+import { z } from 'zod';
+import { deploymentSchema } from '../../../contracts-abi/deployment.ts';
+import { DeployError } from './errors.ts';
+import { type ProtocolPlan, planSchema } from './plan.ts';
+
+const address = deploymentSchema.shape.usdg;
+const hex = z.custom<Hex>((value) => isHex(value), 'expected 0x and hex characters');
+
+const headerSchema = z.object({
+  deployer: address,
+  /** Nonce of the first step. */
+  firstNonce: z.int().nonnegative(),
+  /** A block from before the first step: what tells this chain from another with the same id. */
+  anchor: z.object({ number: z.int().nonnegative(), hash: hex }),
+  plan: planSchema,
+});
+
+const decisionSchema = z.object({
+  decision: z.string(),
+  value: z.union([z.string(), z.number()]),
+});
+
+const stepSchema = z.object({
+  step: z.int().nonnegative(),
+  what: z.string(),
+  nonce: z.int().nonnegative(),
+  /** Null: a contract is created. */
+  to: address.nullable(),
+  value: z.string().regex(/^\d+$/),
+  dataHash: hex,
+  hash: hex,
+  raw: hex,
+});
+
+/** Takes the place of the header's plan: prices that were stated anew. */
+const replanSchema = z.object({ plan: planSchema });
+
+export type JournalHeader = z.infer<typeof headerSchema>;
+export type JournalStep = z.infer<typeof stepSchema>;
+
+export class Journal {
+  readonly path: string;
+  readonly header: JournalHeader;
+  readonly decisions: Map<string, string | number>;
+  readonly steps: JournalStep[];
+  readonly #file: number;
+
+  private constructor(
+    path: string,
+    file: number,
+    content: Pick<Journal, 'header' | 'decisions' | 'steps'>,
+  ) {
+    this.path = path;
+    this.#file = file;
+    this.header = content.header;
+    this.decisions = content.decisions;
+    this.steps = content.steps;
+  }
+
+  /** Opens what an earlier run left; null when there is nothing. Throws a DeployError when it is damaged. */
+  static open(path: string): Journal | null {
+    let text: string;
+    try {
+      text = readFileSync(path, 'utf8');
+    } catch (error) {
+      // expected: a first run
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      throw error;
+    }
+    const end = text.lastIndexOf('\n') + 1;
+    const content = parse(path, text.slice(0, end).split('\n').slice(0, -1));
+    const file = openSync(path, 'r+');
+    ftruncateSync(file, Buffer.byteLength(text.slice(0, end)));
+    closeSync(file);
+    return new Journal(path, openSync(path, 'a'), content);
+  }
+
+  /** Begins one. The header is there whole or not at all. */
+  static create(path: string, header: JournalHeader): Journal {
+    mkdirSync(dirname(path), { recursive: true });
+    const temporary = `${path}.tmp`;
+    const file = openSync(temporary, 'w', 0o600);
+    writeLine(file, header);
+    closeSync(file);
+    renameSync(temporary, path);
+    syncFolder(dirname(path));
+    return new Journal(path, openSync(path, 'a'), { header, decisions: new Map(), steps: [] });
+  }
+
+  /** For steps that are not in the journal yet; the others are held against what was sent. */
+  recordPlan(plan: ProtocolPlan): void {
+    writeLine(this.#file, { plan });
+    this.header.plan = plan;
+  }
+
+  recordDecision(decision: string, value: string | number): void {
+    writeLine(this.#file, { decision, value });
+    this.decisions.set(decision, value);
+  }
+
+  /** Returns once the line is on disk. */
+  recordStep(step: JournalStep): void {
+    if (step.step !== this.steps.length) throw new Error(`step ${step.step} is out of order`);
+    writeLine(this.#file, step);
+    this.steps.push(step);
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+}
+
+function parse(
+  path: string,
+  lines: readonly string[],
+): Pick<Journal, 'header' | 'decisions' | 'steps'> {
+  const [first, ...rest] = lines;
+  const header = headerSchema.safeParse(first === undefined ? null : jsonOf(first));
+  if (!header.success) {
+    throw new DeployError(`the journal ${path} is damaged: line 1 is not the plan of a deployment`);
+  }
+  const decisions = new Map<string, string | number>();
+  const steps: JournalStep[] = [];
+  for (const [index, line] of rest.entries()) {
+    const entry = z.union([decisionSchema, stepSchema, replanSchema]).safeParse(jsonOf(line));
+    if (!entry.success)
+      throw new DeployError(`the journal ${path} is damaged at line ${index + 2}`);
+    if ('plan' in entry.data) {
+      header.data.plan = entry.data.plan;
+    } else if ('decision' in entry.data) {
+      decisions.set(entry.data.decision, entry.data.value);
+    } else {
+      const { step, nonce } = entry.data;
+      if (step !== steps.length || nonce !== header.data.firstNonce + step) {
+        throw new DeployError(`the journal ${path} lacks a step before line ${index + 2}`);
+      }
+      steps.push(entry.data);
+    }
+  }
+  return { header: header.data, decisions, steps };
+}
+
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    // expected: a damaged file; the caller says which line
+    return null;
+  }
+}
+
+function writeLine(file: number, value: unknown): void {
+  const line = JSON.stringify(value, (_, item: unknown) =>
+    typeof item === 'bigint' ? item.toString() : item,
+  );
+  const bytes = Buffer.from(`${line}\n`);
+  for (let written = 0; written < bytes.length; ) {
+    written += writeSync(file, bytes, written);
+  }
+  fsyncSync(file);
+}
+
+/** A renamed file is certain to be found only once its folder is on disk. */
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  fsyncSync(folder);
+  closeSync(folder);
+}

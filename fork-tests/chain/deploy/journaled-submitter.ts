@@ -1,0 +1,292 @@
+/**
+ * Submits a deployment's steps one at a time through its journal. What must hold:
+ * - a step's bytes are on disk before they are broadcast, and never signed a second time;
+ * - a step that the journal has is held against what the plan asks for now: if they differ, nothing more is sent;
+ * - nonces are the journal's: another transaction of the deployer's in between, mined or waiting, stops the run.
+ *
+ * So every run walks all steps from the first one: those that are mined are passed over, the last one may be sent again.
+ */
+import {
+  type Abi,
+  type Address,
+  encodeDeployData,
+  encodeFunctionData,
+  getContractAddress,
+  type Hex,
+  keccak256,
+  type LocalAccount,
+  type TransactionReceipt,
+  TransactionReceiptNotFoundError,
+} from 'viem';
+import { CHAIN_ID } from '../../../contracts-abi/constants.ts';
+import { describeRevert, revertDataOf } from '../../../contracts-abi/revert.ts';
+import { estimateGas, type ReadClient, reasonOf } from '../client.ts';
+import type { Submitter } from '../submitter.ts';
+import { DeployError } from './errors.ts';
+import { MAX_FEE_FACTOR } from './gas.ts';
+import type { Journal, JournalStep } from './journal.ts';
+
+export type JournaledOptions = {
+  client: ReadClient;
+  account: LocalAccount;
+  journal: Journal;
+  /** Longest wait for one transaction to be mined, and for a node that lags. */
+  waitMs: number;
+  onStep?: (step: SettledStep) => void;
+};
+
+export type SettledStep = {
+  index: number;
+  what: string;
+  hash: Hex;
+  gasUsed: bigint;
+  wei: bigint;
+  /** Sent by this run, or found mined. */
+  sent: boolean;
+};
+
+type Request = { to?: Address; data: Hex; value?: bigint };
+
+const POLL_MS = 100;
+/** Bytes that stay unmined go out again after this long: a node may have dropped them. */
+const REBROADCAST_MS = 5_000;
+
+export function submitJournaled(options: JournaledOptions): Submitter {
+  const { account, journal } = options;
+  let next = 0;
+
+  const run = async (what: string, request: Request): Promise<void> => {
+    const index = next;
+    next += 1;
+    const known = journal.steps[index];
+    if (known !== undefined) assertSame(known, what, request);
+    const step = known ?? (await sign(options, index, what, request));
+    const receipt = await settle(options, step, known === undefined);
+    if (receipt.status !== 'success') {
+      throw new DeployError(
+        `step ${index + 1} (${what}) was mined and reverted: ${step.hash}. The deployment cannot go on; begin anew with ${journal.path} moved away`,
+      );
+    }
+    options.onStep?.({
+      index,
+      what,
+      hash: step.hash,
+      gasUsed: receipt.gasUsed,
+      wei: receipt.gasUsed * receipt.effectiveGasPrice,
+      sent: known === undefined,
+    });
+  };
+  const assertOwn = ({ address }: LocalAccount): void => {
+    if (address !== account.address) throw new Error(`the journal is not of ${address}`);
+  };
+  const addressAt = (step: number): Address =>
+    getContractAddress({ from: account.address, nonce: BigInt(journal.header.firstNonce + step) });
+
+  return {
+    async deploy(from, { name, abi, bytecode, args }) {
+      assertOwn(from);
+      const address = addressAt(next);
+      const data = encodeDeployData({ abi, bytecode, args: args ?? [] });
+      await run(`deployment of ${name}`, { data });
+      return address;
+    },
+    async write(from, call) {
+      assertOwn(from);
+      const data = encodeFunctionData<Abi, string>({
+        abi: call.abi,
+        functionName: call.functionName,
+        args: call.args as readonly unknown[],
+      });
+      await run(`${call.functionName as string} on ${call.address}`, {
+        to: call.address,
+        data,
+        ...(call.value === undefined ? {} : { value: call.value }),
+      });
+    },
+    nextAddress: async (_, ahead) => addressAt(next + ahead),
+    async decide(name, read) {
+      const known = journal.decisions.get(name);
+      if (known !== undefined) return known as Awaited<ReturnType<typeof read>>;
+      const value = await read();
+      journal.recordDecision(name, value);
+      return value;
+    },
+    flush: () => Promise.resolve(),
+  };
+}
+
+function assertSame(known: JournalStep, what: string, request: Request): void {
+  const same =
+    known.to?.toLowerCase() === request.to?.toLowerCase() &&
+    known.value === (request.value ?? 0n).toString() &&
+    known.dataHash === keccak256(request.data);
+  if (same) return;
+  throw new DeployError(
+    `the plan changed: step ${known.step + 1} is "${known.what}" in the journal and "${what}" now, with other contents. Put the plan and the sources back as they were when the deployment began`,
+  );
+}
+
+/** Signs the next step and journals it. Nothing has left when this returns. */
+async function sign(
+  options: JournaledOptions,
+  index: number,
+  what: string,
+  request: Request,
+): Promise<JournalStep> {
+  const { client, account, journal } = options;
+  const nonce = journal.header.firstNonce + index;
+  await ourTurn(options, nonce, index, what);
+  let gas: bigint;
+  try {
+    gas = await estimateGas(client, account.address, request);
+  } catch (cause) {
+    if (isNoAnswer(cause)) throw cause;
+    const data = revertDataOf(cause);
+    const reason = data === null ? reasonOf(cause) : describeRevert(data);
+    const advice = reason.startsWith('PriceOffStated')
+      ? '. Prices left those of the plan: npm run deploy -- --restate goes on with prices of now'
+      : '';
+    throw new DeployError(
+      `step ${index + 1} (${what}) would fail, so it was not sent: ${reason}${advice}`,
+      cause,
+    );
+  }
+  const { baseFeePerGas } = await client.getBlock();
+  const raw = await account.signTransaction({
+    ...request,
+    type: 'eip1559',
+    chainId: CHAIN_ID,
+    nonce,
+    gas,
+    maxFeePerGas: (baseFeePerGas ?? 0n) * MAX_FEE_FACTOR,
+    maxPriorityFeePerGas: 0n,
+  });
+  const step: JournalStep = {
+    step: index,
+    what,
+    nonce,
+    to: request.to ?? null,
+    value: (request.value ?? 0n).toString(),
+    dataHash: keccak256(request.data),
+    hash: keccak256(raw),
+    raw,
+  };
+  journal.recordStep(step);
+  return step;
+}
+
+/** Resolves when the deployer's next transaction is this step's. Throws when another one is in its place. */
+async function ourTurn(
+  { client, account, waitMs }: JournaledOptions,
+  nonce: number,
+  index: number,
+  what: string,
+): Promise<void> {
+  const { address } = account;
+  const deadline = Date.now() + waitMs;
+  for (;;) {
+    const [mined, waiting] = await Promise.all([
+      client.getTransactionCount({ address, blockTag: 'latest' }),
+      client.getTransactionCount({ address, blockTag: 'pending' }),
+    ]);
+    if (mined > nonce || waiting > nonce) {
+      const state = mined > nonce ? 'was mined' : 'is waiting';
+      throw new DeployError(
+        `another transaction of the deployer ${address} ${state} at nonce ${nonce}, where step ${index + 1} (${what}) belongs: nothing more was sent. Contracts get their addresses from nonces, so this deployment cannot go on; use a key that nothing else sends from`,
+      );
+    }
+    if (mined === nonce) return;
+    if (Date.now() > deadline) {
+      throw new DeployError(
+        `the node has not seen the deployer's earlier transactions yet (nonce ${mined}, expected ${nonce}): run the same command again`,
+      );
+    }
+    await pause(POLL_MS);
+  }
+}
+
+/** Sees the step's transaction mined, sending its bytes as often as it takes. */
+async function settle(
+  { client, account, waitMs }: JournaledOptions,
+  step: JournalStep,
+  fresh: boolean,
+): Promise<TransactionReceipt> {
+  const deadline = Date.now() + waitMs;
+  let receipt = fresh ? null : await receiptOf(client, step.hash);
+  let sentAt = Number.NEGATIVE_INFINITY;
+  let passed = 0;
+  while (receipt === null) {
+    if (Date.now() - sentAt > REBROADCAST_MS) {
+      await broadcast(client, step);
+      sentAt = Date.now();
+    }
+    const { address } = account;
+    const mined = await client.getTransactionCount({ address, blockTag: 'latest' });
+    receipt = await receiptOf(client, step.hash);
+    if (receipt !== null) break;
+    // The nonce is gone and no receipt in sight: seen again and again, it is no lag between two nodes.
+    passed = mined > step.nonce ? passed + 1 : 0;
+    if (passed * POLL_MS > 5_000) {
+      throw new DeployError(
+        `nonce ${step.nonce} of the deployer ${address} was used by another transaction than step ${step.step + 1} (${step.what}), ${step.hash}: this deployment cannot go on; use a key that nothing else sends from`,
+      );
+    }
+    if (Date.now() > deadline) {
+      throw new DeployError(
+        `step ${step.step + 1} (${step.what}) is not mined after ${waitMs / 1_000} s: ${step.hash}. Run the same command again: it sends the same bytes`,
+      );
+    }
+    await pause(POLL_MS);
+  }
+  return receipt;
+}
+
+/** What the node says decides nothing, but where it says that the bytes can never be mined as things are. */
+async function broadcast(client: ReadClient, step: JournalStep): Promise<void> {
+  try {
+    await client.request({ method: 'eth_sendRawTransaction', params: [step.raw] });
+  } catch (error) {
+    if (isNoAnswer(error)) throw error;
+    const reason = reasonOf(error);
+    if (/insufficient funds/i.test(reason)) {
+      throw new DeployError(
+        `the deployer has too little ETH for step ${step.step + 1} (${step.what}). Fund it and run the same command again`,
+        error,
+      );
+    }
+    if (/underpriced/i.test(reason)) {
+      throw new DeployError(
+        `another transaction of the deployer is waiting at nonce ${step.nonce}, where step ${step.step + 1} (${step.what}) belongs`,
+        error,
+      );
+    }
+    // expected: "already known", "nonce too low" for what was mined meanwhile; receipt and nonce tell the rest
+  }
+}
+
+async function receiptOf(client: ReadClient, hash: Hex): Promise<TransactionReceipt | null> {
+  try {
+    return await client.getTransactionReceipt({ hash });
+  } catch (error) {
+    // expected until it is mined
+    if (error instanceof TransactionReceiptNotFoundError) return null;
+    throw error;
+  }
+}
+
+/** No word from the node at all, as against a refusal. */
+export function isNoAnswer(error: unknown): boolean {
+  for (let depth = 0, current = error; depth < 10; depth += 1) {
+    if (typeof current !== 'object' || current === null) return false;
+    const { name, cause } = current as { name?: unknown; cause?: unknown };
+    if (name === 'HttpRequestError' || name === 'TimeoutError') return true;
+    current = cause;
+  }
+  return false;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

@@ -1,0 +1,50 @@
+/** Settings of `npm run deploy`. The key comes as everywhere (runtime/keys), never from a flag. */
+import { isAddress } from 'viem';
+import { z } from 'zod';
+import { chainOptions, intOption, option } from '../../../runtime/config.ts';
+import { keyOptions } from '../../../runtime/keys/wallets.ts';
+
+const addressOption = z
+  .string()
+  .refine((text) => isAddress(text), 'expected an address: 0x and 40 hex characters');
+
+export const deployOptions = chainOptions.extend(keyOptions.shape).extend({
+  DEPLOY_OWNER: option(addressOption.optional(), {
+    description:
+      'Owner of pause, registry and cover market, who accepts afterwards; absent: the deployer.',
+    example: '0x0000000000000000000000000000000000000001',
+  }),
+  DEPLOY_GUARDIAN: option(addressOption.optional(), {
+    description: 'Guardian, who can pause; absent: the deployer.',
+    example: '0x0000000000000000000000000000000000000002',
+  }),
+  DEPLOY_TREASURY: option(addressOption.optional(), {
+    description: 'Where the protocol fees go; absent: the deployer.',
+    example: '0x0000000000000000000000000000000000000003',
+  }),
+  DEPLOY_SEED_SHARES: option(intOption(1, 1_000_000).default(1), {
+    description:
+      'Whole shares that each basket opens with: the deployer holds their constituents, and one share of each stays locked for ever.',
+    example: '1',
+  }),
+  DEPLOY_POOL_SLOTS: option(intOption(0, 10_000).default(720), {
+    description:
+      'Observation slots that reference pools are raised to: 700 make a reference, 4500 a cover market; 0 leaves them.',
+    example: '720',
+  }),
+  DEPLOY_COVER_WEEKS: option(intOption(0, 100).default(26), {
+    description: 'Weeks of the cover market to publish.',
+    example: '26',
+  }),
+  DEPLOY_PLAN_FILE: option(z.string().min(1).optional(), {
+    description:
+      'The plan to deploy, as a dry run writes it; absent: what the live chain’s pools allow now.',
+    example: '.data/deployment.json.plan',
+  }),
+  DEPLOY_WAIT_SECONDS: option(intOption(5, 3_600).default(120), {
+    description: 'Longest wait for one transaction to be mined.',
+    example: '120',
+  }),
+});
+
+export type DeployConfig = Readonly<z.infer<typeof deployOptions>>;
