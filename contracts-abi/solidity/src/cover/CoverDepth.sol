@@ -22,10 +22,11 @@ import {PoolPrice} from "../libraries/PoolPrice.sol";
 /// for each pool by itself, hence for any set of pools and for both snapshots together. What arbitrage takes from a
 /// pushed price comes on top, and grows with m squared.
 ///
-/// What this leaves: the argument needs a market that corrects the pool once in each 50 s, which is why weeks close and
-/// settle while the exchanges trade; a nudge smaller than the fee draws no arbitrage and can shift a NAV by about the
-/// fees of its pools; fees bind no one who owns most of a pool's liquidity. Underwriters price these. Weights and
-/// prices are those of the day of listing; the cap never changes.
+/// What this leaves, for underwriters and buyers to price. The argument needs a market that corrects the pool once in
+/// each 50 s, which is why weeks close and settle while the exchanges trade. A nudge smaller than the fee draws no
+/// arbitrage and can shift a NAV by about the fees of its pools. Fees bind no one who owns most of a pool's liquidity;
+/// he can also make windows invalid, as can anyone who pays to push a pool out of its range in each of four, and so
+/// choose a later window or void the week. Weights and prices are those of the day of listing; the cap never changes.
 library CoverDepth {
     uint256 private constant PUSHES = Constants.REFERENCE_WINDOW / Constants.SNAPSHOT_SUB_WINDOW;
     uint256 private constant FEE_UNIT = 1e6; // Uniswap v3: hundredths of a basis point

@@ -3,7 +3,7 @@ pragma solidity ^0.8.28;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
-import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
+import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {Constants} from "../Constants.sol";
 import {NavOracle} from "../basket/NavOracle.sol";
@@ -16,7 +16,7 @@ import {GuardedTransfer} from "../libraries/GuardedTransfer.sol";
 /// The market's money. Every base unit of USDG that it holds, donations apart, is one of:
 ///   what listings have open, what unpaid positions have locked (cover, premium and fee), credits, the fee pool.
 /// USDG comes in by `_pull` alone, exactly; it goes out by `_pay`, which cannot fail, or to who asked for his own.
-abstract contract CoverLedger is ICoverMarket, ReentrancyGuard {
+abstract contract CoverLedger is ICoverMarket, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
 
     IERC20 public immutable usdg;

@@ -114,6 +114,7 @@ contract CoverDepthTest is CoverFixture {
     // ---------------------------------------------------------------- what it is for
 
     /// Each shape by itself, at its worst: pools at their floors, the true drop just where the range begins.
+    /// forge-config: default.fuzz.runs = 64
     function testFuzz_pushing_the_settlement_loses_more_than_it_wins(
         uint256 ticks,
         uint256 length,
@@ -129,6 +130,7 @@ contract CoverDepthTest is CoverFixture {
     }
 
     /// Half of the shift at the close, half at the settlement, the true drop in the middle of the range.
+    /// forge-config: default.fuzz.runs = 64
     function testFuzz_pushing_both_snapshots_loses_more_than_it_wins(
         uint256 ticks,
         uint256 length,

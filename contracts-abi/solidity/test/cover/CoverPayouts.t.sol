@@ -260,6 +260,7 @@ contract CoverPayoutsTest is CoverFixture {
     }
 
     /// Whoever serves cover that he sold to himself gets back less than its fees.
+    /// forge-config: default.fuzz.runs = 64
     function testFuzz_self_dealing_never_takes_more_than_it_put_in(
         uint64 cover,
         uint256 price,

@@ -149,6 +149,7 @@ contract SnapshotNavTest is CoverFixture {
     // ---------------------------------------------------------------- invariant 19
 
     /// Busy pools before the moment, in its second, and after it; asked at once, and again within the hour.
+    /// forge-config: default.fuzz.runs = 64
     function testFuzz_it_is_the_same_whoever_asks_and_whenever(uint256 seed) public {
         vm.warp(time - 900);
         uint256 dice = seed;
