@@ -159,10 +159,12 @@ contract BasketZapper is IBasketZapper, IMintPayer, ReentrancyGuardTransient {
     /// USDG into constituents. An exact output may cost at most what is left; an exact input must fit into it.
     function _spend(Ledger memory ledger, SwapCall[] calldata swaps) private {
         uint256 most = _grossWithin(ledger.funds);
+        SwapDecoder.Venue memory venue = _venue();
         for (uint256 i; i < swaps.length; ++i) {
-            SwapDecoder.Swap memory swap = SwapDecoder.decode(swaps[i], i, _venue());
-            if (swaps[i].tokenIn != usdg) revert BadSwap(i, "tokenIn");
-            uint256 part = _partOf(ledger, swaps[i].tokenOut, i);
+            SwapCall calldata call_ = swaps[i];
+            SwapDecoder.Swap memory swap = SwapDecoder.decode(call_, i, venue);
+            if (call_.tokenIn != usdg) revert BadSwap(i, "tokenIn");
+            uint256 part = _partOf(ledger, call_.tokenOut, i);
             uint256 left = most - ledger.swapped;
             uint256 amountIn = swap.amountIn;
             if (amountIn > left) {
@@ -170,7 +172,7 @@ contract BasketZapper is IBasketZapper, IMintPayer, ReentrancyGuardTransient {
                 amountIn = left;
             }
             (uint256 spent, uint256 received) =
-                RouterSwap.run(router, RouterSwap.Leg(i, usdg, swaps[i].tokenOut, amountIn, false), swap);
+                RouterSwap.run(router, RouterSwap.Leg(i, usdg, call_.tokenOut, amountIn, false), swap);
             ledger.swapped += spent;
             ledger.held[part] += received;
         }
@@ -178,15 +180,17 @@ contract BasketZapper is IBasketZapper, IMintPayer, ReentrancyGuardTransient {
 
     /// Constituents into USDG, never more of one than this call's redemption yielded.
     function _liquidate(Ledger memory ledger, SwapCall[] calldata swaps) private {
+        SwapDecoder.Venue memory venue = _venue();
         for (uint256 i; i < swaps.length; ++i) {
-            SwapDecoder.Swap memory swap = SwapDecoder.decode(swaps[i], i, _venue());
-            if (swaps[i].tokenOut != usdg) revert BadSwap(i, "tokenOut");
-            uint256 part = _partOf(ledger, swaps[i].tokenIn, i);
+            SwapCall calldata call_ = swaps[i];
+            SwapDecoder.Swap memory swap = SwapDecoder.decode(call_, i, venue);
+            if (call_.tokenOut != usdg) revert BadSwap(i, "tokenOut");
+            address token = call_.tokenIn;
+            uint256 part = _partOf(ledger, token, i);
             uint256 amountIn = Math.min(swap.amountIn, ledger.held[part]);
             if (amountIn == 0) revert BadSwap(i, "nothing to sell");
-            (uint256 spent, uint256 received) = RouterSwap.run(
-                router, RouterSwap.Leg(i, swaps[i].tokenIn, usdg, amountIn, swaps[i].tokenIn == weth), swap
-            );
+            (uint256 spent, uint256 received) =
+                RouterSwap.run(router, RouterSwap.Leg(i, token, usdg, amountIn, token == weth), swap);
             ledger.held[part] -= spent;
             ledger.swapped += received;
         }

@@ -73,12 +73,24 @@ library PoolHistory {
     }
 
     /// The full ring's oldest observation is in the slot to be written next; a ring not full begins at its first.
-    function _search(Ring memory ring, uint256 endsAgo) private view returns (Search memory) {
-        Point memory newest = _read(ring, 0);
-        Point memory oldest = _read(ring, ring.cardinality - 1);
-        if (!oldest.written) oldest = _read(ring, ring.index);
-        uint256 liquidity = newest.age > endsAgo ? IUniswapV3Pool(ring.pool).liquidity() : 0;
-        return Search(newest, oldest, newest, oldest, liquidity == 0 ? 1 : liquidity);
+    function _search(Ring memory ring, uint256 endsAgo) private view returns (Search memory search) {
+        uint256 newest = _read(ring, 0);
+        uint256 oldest = _read(ring, ring.cardinality - 1);
+        assembly ("memory-safe") {
+            mstore(search, newest)
+            mstore(add(search, 32), oldest)
+            mstore(add(search, 64), newest)
+            mstore(add(search, 96), oldest)
+        }
+        if (!search.oldest.written) {
+            oldest = _read(ring, ring.index);
+            assembly ("memory-safe") {
+                mstore(add(search, 32), oldest)
+                mstore(add(search, 96), oldest)
+            }
+        }
+        uint256 liquidity = search.newest.age > endsAgo ? IUniswapV3Pool(ring.pool).liquidity() : 0;
+        search.liquidity = liquidity == 0 ? 1 : liquidity;
     }
 
     /// Asked for ages in rising order.
@@ -93,28 +105,47 @@ library PoolHistory {
     function _narrow(Ring memory ring, Search memory search, uint256 age) private view {
         Point memory newer = search.newer;
         Point memory older = search.older;
-        // Ages rise strictly with `back`: a pool writes once a second at most.
         unchecked {
             for (uint256 tries; newer.age != age && older.age != age; ++tries) {
                 uint256 room = older.back - newer.back;
                 if (room == 1) break;
-                uint256 jump;
-                if (tries == 0 && newer.back != 0) {
-                    jump = (age - newer.age) * newer.back / (newer.age - search.newest.age); // the pace since
-                } else if (tries < GUESSES) {
-                    jump = (age - newer.age) * room / (older.age - newer.age); // the pace between
-                } else {
-                    jump = room / 2;
+                uint256 back = newer.back + _leap(newer, older, search.newest.age, age, tries);
+                uint256 place = _read(ring, back);
+                Point memory found = newer; // no new memory
+                assembly ("memory-safe") {
+                    found := place
                 }
-                if (jump == 0) jump = 1;
-                else if (jump >= room) jump = room - 1;
-                Point memory found = _read(ring, newer.back + jump);
                 if (found.age <= age) newer = found;
                 else older = found;
             }
         }
         search.newer = newer;
         search.older = older;
+    }
+
+    /// How many writes to go back: first at the pace since `newer`, then at the pace between the two, at last by halves;
+    /// at least one, and short of `older`. Ages rise strictly with `back`, as a pool writes once a second at most, so no
+    /// divisor is zero.
+    function _leap(Point memory newer, Point memory older, uint256 newestAge, uint256 age, uint256 tries)
+        private
+        pure
+        returns (uint256 leap)
+    {
+        uint256 guesses = GUESSES;
+        assembly ("memory-safe") {
+            let newerAge := mload(newer)
+            let back := mload(add(newer, 128))
+            let room := sub(mload(add(older, 128)), back)
+            leap := shr(1, room)
+            if lt(tries, guesses) {
+                leap := div(mul(sub(age, newerAge), room), sub(mload(older), newerAge))
+            }
+            if iszero(or(tries, iszero(back))) {
+                leap := div(mul(sub(age, newerAge), back), sub(newerAge, newestAge))
+            }
+            if iszero(leap) { leap := 1 }
+            if iszero(lt(leap, room)) { leap := sub(room, 1) }
+        }
     }
 
     /// Oracle.transform of v3-core: the newest observation, carried on at the tick and liquidity of now.
@@ -149,24 +180,24 @@ library PoolHistory {
         }
     }
 
-    /// The observation written `back` writes before the newest.
-    function _read(Ring memory ring, uint256 back) private view returns (Point memory point) {
-        address pool = ring.pool;
-        uint256 index;
-        unchecked {
-            index = ring.index >= back ? ring.index - back : ring.index + ring.cardinality - back;
-        }
+    /// The observation written `back` writes before the newest: where its Point lies in memory, which spares the
+    /// compiler's clearing of it.
+    function _read(Ring memory ring, uint256 back) private view returns (uint256 place) {
         bytes4 selector = IUniswapV3Pool.observations.selector;
         assembly ("memory-safe") {
+            let index := mload(add(ring, 96))
+            if lt(index, back) { index := add(index, mload(add(ring, 128))) }
+            place := mload(64)
+            mstore(64, add(place, 160))
             mstore(0, selector)
-            mstore(4, index)
-            if iszero(staticcall(gas(), pool, 0, 36, point, 128)) {
-                returndatacopy(mload(0x40), 0, returndatasize())
-                revert(mload(0x40), returndatasize())
+            mstore(4, sub(index, back))
+            if iszero(staticcall(gas(), mload(ring), 0, 36, place, 128)) {
+                returndatacopy(place, 0, returndatasize())
+                revert(place, returndatasize())
             }
             if lt(returndatasize(), 128) { revert(0, 0) }
-            mstore(point, and(sub(timestamp(), mload(point)), 0xffffffff)) // as the pool's own clock wraps
-            mstore(add(point, 128), back)
+            mstore(place, and(sub(timestamp(), mload(place)), 0xffffffff)) // as the pool's own clock wraps
+            mstore(add(place, 128), back)
         }
     }
 }

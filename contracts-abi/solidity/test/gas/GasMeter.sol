@@ -13,6 +13,8 @@ interface VmGas {
     }
 
     function lastCallGas() external view returns (Gas memory);
+    function pauseTracing() external view;
+    function resumeTracing() external view;
     function prank(address sender) external;
     function snapshotState() external returns (uint256);
     function revertToState(uint256 id) external returns (bool);
@@ -27,8 +29,10 @@ abstract contract GasMeter {
     event log_named_uint(string name, uint256 gas);
 
     function setUp() public virtual {
+        vm.pauseTracing(); // a hundred thousand calls, of no interest
         world = new GasWorld();
         world.build();
+        vm.resumeTracing();
     }
 
     /// Sends `payload` from `sender` and records the transaction's gas: intrinsic gas, calldata and refunds included.
