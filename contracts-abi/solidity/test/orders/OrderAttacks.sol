@@ -26,26 +26,25 @@ abstract contract OrderAttacks is OrderActions {
         }
     }
 
-    /// The keeper pushes the pools against the order, fills, and lets them go, in one block.
+    /// The keeper pushes the pools against the order, fills, and lets them go, in one block. The reference does not
+    /// move within it: past the widest tolerance there is, nothing may be filled.
     function sandwich(uint256 which, uint256 push) external {
-        _look();
-        Book storage book = _pick(which, _isFillable);
+        Book storage book = _pickForFill(which);
         if (!_isFillable(book)) return;
-        push = bound(push, 0, 3_000);
-        uint256 navBps = _spot / 1e16; // spot in bps of $100
+        bool hopeless = push % 4 != 0 && (_isExit(book) ? _spot <= _reference : _spot >= _reference);
+        push = hopeless ? bound(push, 520, 3_000) : bound(push, 0, 60);
+        uint256 navBps = _spot / 1e16; // of the $100 at the start
         moveNav(_isExit(book) ? navBps * 10_000 / (10_000 + push) : navBps * (10_000 + push) / 10_000);
-        _try("sandwich");
-        bool filled = _tryFill("fill in a sandwich", book, address(0));
+        if (hopeless) {
+            _fillRefused("refuse fill in a sandwich", book, address(0), IOrderEscrow.BelowFloor.selector);
+        } else {
+            _tryFill("fill after a small push", book, address(0));
+        }
         moveNav(navBps);
-        // Past the widest tolerance there is, nothing may be filled: the reference has not moved.
-        uint256 nav = _isExit(book) == (_spot > _reference) ? _reference : _spot;
-        _note(!filled || push <= 510 || nav != _reference, "a sandwich went through");
-        _did("sandwich");
     }
 
     function fillWithHostileSwaps(uint256 which, uint256 crime) external {
-        _look();
-        Book storage book = _pick(which, _isFillable);
+        Book storage book = _pickForFill(which);
         if (!_isFillable(book)) return;
         SwapCall[] memory swaps = _corrupted(book, crime);
         _try("refuse hostile swaps");
@@ -57,9 +56,17 @@ abstract contract OrderAttacks is OrderActions {
         }
     }
 
+    /// A receiver that cannot be paid holds up its own order alone.
+    function fillForBlockedOwner(uint256 which) external {
+        Book storage book = _pickForFill(which);
+        if (!_isFillable(book)) return;
+        usdg.setBlocked(book.owner, true);
+        _fillRefused("refuse fill for a blocked owner", book, address(0), TestToken.Blocked.selector);
+        usdg.setBlocked(book.owner, false);
+    }
+
     function fillForTheProtocol(uint256 which, uint256 payee) external {
-        _look();
-        Book storage book = _pick(which, _isFillable);
+        Book storage book = _pickForFill(which);
         if (_refusal(book) != 0) return;
         address[8] memory refused = [
             address(book.escrow),
@@ -83,8 +90,7 @@ abstract contract OrderAttacks is OrderActions {
 
     /// A constituent calls the escrow, or another one, in the middle of the fill's transfers.
     function fillWithCallback(uint256 which, uint256 entry) external {
-        _look();
-        Book storage book = _pick(which, _isFillable);
+        Book storage book = _pickForFill(which);
         if (!_isFillable(book)) return;
         Book storage other = _books[(entry >> 8) % _books.length];
         bool sameEscrow = address(other.escrow) == address(book.escrow);
@@ -104,8 +110,7 @@ abstract contract OrderAttacks is OrderActions {
 
     /// A constituent that is broken stops fills, and neither cancels nor anybody's money.
     function fillOverBrokenToken(uint256 which, uint256 how) external {
-        _look();
-        Book storage book = _pick(which, _isFillable);
+        Book storage book = _pickForFill(which);
         if (!_isFillable(book)) return;
         SwapCall[] memory swaps = _swapsFor(book);
         TestToken.Misbehaviour[4] memory kinds = [

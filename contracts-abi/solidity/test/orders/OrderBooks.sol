@@ -51,9 +51,14 @@ abstract contract OrderBooks is OrderFixture, HandlerStats {
 
     // ---------------------------------------------------------------- the rules, told again
 
+    /// Not block.timestamp: the optimiser would keep it across a warp within an action.
+    function _now() internal view returns (uint256) {
+        return vm.getBlockTimestamp();
+    }
+
     function _slotOf(Book storage book) internal view returns (bool open, uint256 slot) {
-        if (block.timestamp < book.startAt) return (false, 0);
-        slot = (block.timestamp - book.startAt) / book.interval;
+        if (_now() < book.startAt) return (false, 0);
+        slot = (_now() - book.startAt) / book.interval;
         return slot < book.slots ? (true, slot) : (false, book.slots);
     }
 
@@ -70,7 +75,7 @@ abstract contract OrderBooks is OrderFixture, HandlerStats {
     }
 
     function _isArmed(Book storage book) internal view returns (bool) {
-        if (book.armedAt == 0 || block.timestamp >= book.armedAt + 60 minutes) return false;
+        if (book.armedAt == 0 || _now() >= book.armedAt + 60 minutes) return false;
         if (!_isSchedule(book)) return true;
         (, uint256 slot) = _slotOf(book);
         return book.armedAt >= book.startAt + slot * book.interval;
@@ -78,7 +83,7 @@ abstract contract OrderBooks is OrderFixture, HandlerStats {
 
     function _toleranceOf(Book storage book) internal view returns (uint256) {
         if (!_isArmed(book)) return book.baseBps;
-        uint256 elapsed = block.timestamp - book.armedAt;
+        uint256 elapsed = _now() - book.armedAt;
         if (elapsed > 30 minutes) elapsed = 30 minutes;
         return book.baseBps + (book.capBps - book.baseBps) * elapsed / 30 minutes;
     }
@@ -97,7 +102,7 @@ abstract contract OrderBooks is OrderFixture, HandlerStats {
     function _refusal(Book storage book) internal view returns (bytes4) {
         if (book.state != IOrderEscrow.State.Open) return IOrderEscrow.NotOpen.selector;
         if (_paused) return IOrderEscrow.Paused.selector;
-        if (block.timestamp >= book.deadline) return IOrderEscrow.OrderIsExpired.selector;
+        if (_now() >= book.deadline) return IOrderEscrow.OrderIsExpired.selector;
         return 0;
     }
 
@@ -169,26 +174,38 @@ abstract contract OrderBooks is OrderFixture, HandlerStats {
         _paused = pause.paused();
     }
 
-    /// Seven times of eight one that the action can succeed on, where there is one; else any.
+    /// Seven times of eight one that the action can succeed on, where there is one, else one that is open; the eighth
+    /// time any.
     function _pick(uint256 seed, function(Book storage) view returns (bool) wanted)
         internal
         returns (Book storage)
     {
-        uint256 count = _books.length;
-        if (seed % 8 != 0) {
-            uint256 first = (seed >> 8) % count;
-            for (uint256 i; i < count; i++) {
-                if (!wanted(_books[(first + i) % count])) continue;
-                _touched = (first + i) % count;
-                return _books[_touched];
-            }
-        }
-        _touched = (seed >> 128) % count;
+        uint256 first = (seed >> 8) % _books.length;
+        bool found;
+        if (seed % 8 != 0) (found, _touched) = _find(first, wanted);
+        if (seed % 8 != 0 && !found) (found, _touched) = _find(first, _isOpen);
+        if (!found) _touched = first;
         return _books[_touched];
+    }
+
+    function _find(uint256 first, function(Book storage) view returns (bool) wanted)
+        private
+        view
+        returns (bool, uint256)
+    {
+        uint256 count = _books.length;
+        for (uint256 i; i < count; i++) {
+            if (wanted(_books[(first + i) % count])) return (true, (first + i) % count);
+        }
+        return (false, 0);
     }
 
     function _isFillable(Book storage book) internal view returns (bool) {
         return _fillRefusal(book) == 0 && !usdg.blocked(book.owner);
+    }
+
+    function _isInAuction(Book storage book) internal view returns (bool) {
+        return _isArmed(book) && _isFillable(book);
     }
 
     function _isArmable(Book storage book) internal view returns (bool) {
@@ -204,7 +221,7 @@ abstract contract OrderBooks is OrderFixture, HandlerStats {
     }
 
     function _isOver(Book storage book) internal view returns (bool) {
-        return _isOpen(book) && block.timestamp >= book.deadline && _canReturn(book);
+        return _isOpen(book) && _now() >= book.deadline && _canReturn(book);
     }
 
     /// Shares know no blocklist; USDG does.
@@ -281,7 +298,7 @@ abstract contract OrderBooks is OrderFixture, HandlerStats {
     function _scheduleAgrees(Book storage book) private view returns (bool) {
         IScheduleEscrow.Schedule memory schedule = schedules.scheduleOf(book.id);
         (bool open, uint256 slot) = _slotOf(book);
-        uint256 opened = block.timestamp < book.startAt ? 0 : open ? slot + 1 : slot;
+        uint256 opened = _now() < book.startAt ? 0 : open ? slot + 1 : slot;
         if (schedule.filled > opened || schedule.filled != book.filled) return false;
         if (schedule.remaining != book.left || schedule.nextSlot != book.nextSlot) return false;
         uint256 spent;

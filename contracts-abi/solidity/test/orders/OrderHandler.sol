@@ -40,28 +40,29 @@ contract OrderHandler is OrderAttacks {
         vm.warp(block.timestamp + bound(time, 0, 1_500));
     }
 
-    function letDaysPass(uint256 time) external {
+    function letHoursPass(uint256 time) external {
         _restore(time >> 32);
-        vm.warp(block.timestamp + bound(time, 1 hours, 2 days));
+        vm.warp(block.timestamp + bound(time >> 64, 1 hours, time % 8 == 0 ? 2 days : 6 hours));
     }
 
-    /// Now and then a pause, a blocklisted owner, or a reference pool drained under its floor.
+    /// Now and then a pause, a blocklisted owner, or a reference pool drained under its floor; mostly a donation.
     function trouble(uint256 kind) external {
-        if (kind % 3 == 0 && block.timestamp >= _pausable) {
+        if (kind % 8 < 2 && block.timestamp >= _pausable) {
             pauseProtocol();
-            _pausable = block.timestamp + 9 days; // past the cooldown whatever happens
-        } else if (kind % 3 == 1 && _blocked == address(0)) {
+            _pausable = block.timestamp + 9 days; // past the cooldown though nobody unpauses
+        } else if (kind % 8 < 4 && _blocked == address(0)) {
             _blocked = _owners[(kind >> 8) % 3];
             usdg.setBlocked(_blocked, true);
-        } else if (kind % 3 == 2 && _drained == 0) {
+        } else if (kind % 8 == 4 && _drained == 0) {
             _drained = alfa.pool.liquidity() * 6 / 10;
             removeLiquidity(alfa.pool, _drained);
             vm.warp(block.timestamp + 400);
+        } else {
+            _donate([address(exits), address(limits), address(schedules)][(kind >> 8) % 3], kind >> 16);
         }
     }
 
-    function donate(uint256 which, uint256 amount) external {
-        address escrow = [address(exits), address(limits), address(schedules)][which % 3];
+    function _donate(address escrow, uint256 amount) private {
         amount = bound(amount, 1, 1e18);
         giveShares(escrow, amount);
         usdg.mint(escrow, amount / 1e9);
@@ -71,7 +72,10 @@ contract OrderHandler is OrderAttacks {
 
     /// Each trouble ends half of the times that time passes.
     function _restore(uint256 dice) private {
-        if (dice & 1 != 0 && pause.paused()) unpauseProtocol();
+        if (dice & 1 != 0 && pause.paused()) {
+            unpauseProtocol();
+            _pausable = block.timestamp + 1 days;
+        }
         if (dice & 2 != 0) {
             usdg.setBlocked(_blocked, false);
             _blocked = address(0);
