@@ -2,8 +2,11 @@
 pragma solidity ^0.8.28;
 
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
+import {NavOracle} from "../../src/basket/NavOracle.sol";
 import {CoverMarket} from "../../src/cover/CoverMarket.sol";
 import {ICoverMarket} from "../../src/interfaces/ICoverMarket.sol";
+import {TestToken} from "../support/TestToken.sol";
+import {IUniPool} from "../support/UniswapFixture.sol";
 import {CoverFixture} from "./CoverFixture.sol";
 
 contract CoverCalendarTest is CoverFixture {
@@ -224,14 +227,48 @@ contract CoverCalendarTest is CoverFixture {
     }
 
     function test_every_pool_of_a_listed_basket_remembers_a_snapshots_hour() public {
-        Asset memory short = listCoverAsset("Short", 18, 10_000, 50e18, COVER_DEPTH, false);
-        short.pool = createPool(address(short.token), address(usdg), 3_000, 50e18, COVER_DEPTH); // 700 slots
+        Asset memory short;
+        short.token = new TestToken("Short", "SHORT", 18);
+        short.price = 50e18;
+        short.pool = createThinPool(address(short.token), address(usdg), 10_000, 50e18);
+        short.minLiquidity = addDepth(short.pool, address(usdg), COVER_DEPTH) / 2;
+        growCardinality(short.pool, 4_499);
         Asset[] memory parts = new Asset[](2);
         uint256[] memory dollars = new uint256[](2);
         (parts[0], parts[1]) = (india, short);
         (dollars[0], dollars[1]) = (50, 50);
         address vault = address(_found("SHORT", parts, dollars, true));
+        vm.startPrank(protocolOwner);
         vm.expectRevert(abi.encodeWithSelector(ICoverMarket.BadTerms.selector, "cardinality"));
+        market.listVault(vault, 50);
+        vm.stopPrank();
+        growCardinality(short.pool, 4_500);
+        for (uint256 i; i < 4_499; ++i) {
+            skip(1);
+            writeObservation(short.pool); // a ring grows once it is full
+        }
+        vm.prank(protocolOwner);
+        market.listVault(vault, 50);
+    }
+
+    function test_the_WETH_pool_remembers_too_where_a_basket_needs_it() public {
+        IUniPool forgetful = createPool(address(weth), address(usdg), 3_000, ETH_PRICE, COVER_DEPTH);
+        NavOracle other = new NavOracle(address(usdg), address(weth), address(forgetful), 1);
+        CoverMarket fresh =
+            new CoverMarket(address(usdg), address(registry), address(other), address(pause), address(this));
+        vm.expectRevert(abi.encodeWithSelector(ICoverMarket.BadTerms.selector, "cardinality"));
+        fresh.listVault(address(duo), 50);
+        fresh.listVault(address(solo), 50);
+    }
+
+    function test_a_basket_with_a_constituent_that_has_no_pool_carries_no_cover() public {
+        Asset[] memory parts = new Asset[](2);
+        uint256[] memory dollars = new uint256[](2);
+        (parts[0], parts[1]) = (india, golf);
+        (dollars[0], dollars[1]) = (75, 25);
+        (parts[1].pool, parts[1].price) = (IUniPool(address(0)), 0);
+        address vault = address(_found("BLIND", parts, dollars, true));
+        vm.expectRevert(error_(ICoverMarket.CapTooHigh.selector, 50, 0));
         vm.prank(protocolOwner);
         market.listVault(vault, 50);
     }

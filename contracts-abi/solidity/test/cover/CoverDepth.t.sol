@@ -29,6 +29,7 @@ contract CoverDepthTest is CoverFixture {
     }
 
     CoverMarket private full;
+    uint256 private _founded;
 
     function setUp() public {
         deployCover();
@@ -87,28 +88,28 @@ contract CoverDepthTest is CoverFixture {
         assertEq(market.depthCapOf(address(foundOf("CASH", cash))), type(uint64).max);
     }
 
-    function test_a_constituent_without_a_price_carries_nothing() public {
-        Asset[] memory parts = new Asset[](2);
-        uint256[] memory dollars = new uint256[](2);
-        (parts[0], parts[1]) = (india, golf);
-        (dollars[0], dollars[1]) = (75, 25);
-        (parts[1].pool, parts[1].price) = (IUniPool(address(0)), 0);
-        assertEq(market.depthCapOf(address(_found("BLIND", parts, dollars, true))), 0);
+    function test_both_token_orders_count_alike() public {
+        _assertOrders(false, COVER_DEPTH);
+        _assertOrders(true, COVER_DEPTH / 1_000); // so shallow that the WETH pool is not the least
     }
 
-    function test_both_token_orders_count_alike() public {
+    /// Two pools alike but for which of their tokens comes first: the hand computation holds for both.
+    function _assertOrders(bool viaWeth, uint256 depth) private {
         uint64[2] memory caps;
-        uint256 tries;
         while (caps[0] == 0 || caps[1] == 0) {
-            Asset memory asset = golf;
-            asset.token = new TestToken("Order", "ORD", 18);
-            asset.pool = createThinPool(address(asset.token), address(usdg), 10_000, golf.price);
-            asset.minLiquidity = addDepth(asset.pool, address(usdg), COVER_DEPTH) / 2;
-            uint64 cap = market.depthCapOf(address(foundOf(vm.toString(++tries), asset)));
-            caps[address(asset.token) < address(usdg) ? 0 : 1] = cap;
+            Asset memory asset = viaWeth ? hotel : india;
+            asset.token = new TestToken("Order", "ORD", asset.token.decimals());
+            address quoteToken = viaWeth ? address(weth) : address(usdg);
+            uint256 price = viaWeth ? asset.price * 1e18 / ETH_PRICE : asset.price;
+            asset.pool = createThinPool(address(asset.token), quoteToken, 10_000, price);
+            asset.minLiquidity =
+                addDepth(asset.pool, quoteToken, viaWeth ? depth * 1e30 / ETH_PRICE : depth) / 2;
+            uint64 cap = market.depthCapOf(address(foundOf(vm.toString(++_founded), asset)));
+            caps[address(asset.token) < quoteToken ? 0 : 1] = cap;
         }
-        assertEq(caps[0], caps[1]);
-        assertEq(caps[0], market.depthCapOf(address(solo)));
+        uint256 expected = depth / 2 * 4_987_562 / 1e9 * 12 / 100 / 1e6;
+        assertApproxEqAbs(caps[0], expected, 1);
+        assertApproxEqAbs(caps[1], expected, 1);
     }
 
     // ---------------------------------------------------------------- what it is for

@@ -101,6 +101,16 @@ contract CoverPayoutsTest is CoverFixture {
 
     // ---------------------------------------------------------------- isolation
 
+    /// USDG sees no transfer of nothing, and nobody a credit of it.
+    function test_a_side_that_is_owed_nothing_is_left_alone() public {
+        uint256 id = buy(alice, placeOffer(1_000, 20e6), 1_000);
+        runWeekend(WEEK, 0);
+        vm.expectCall(address(usdg), abi.encodeCall(usdg.transfer, (alice, 0)), 0);
+        usdg.setBlocked(alice, true);
+        pay(id);
+        assertEq(usdg.balanceOf(writer), 1_020e6);
+    }
+
     function test_no_receiver_can_stop_a_batch_whatever_the_token_does_for_him() public {
         TestToken.Misbehaviour[6] memory kinds = [
             TestToken.Misbehaviour.Reverts,

@@ -70,6 +70,7 @@ contract CoverSalesTest is CoverFixture {
         market.take(two(first, second), two64(100, 100), 41, 100e6);
         (uint256 taken,) = market.take(two(first, second), two64(100, 100), 40, 100e6);
         assertEq(taken, 40);
+        assertEq(market.positionCount(), 2); // bob's and this one: nothing of the second
         vm.expectRevert(error_(ICoverMarket.TooLittleCover.selector, 0, 0));
         market.take(two(first, second), two64(100, 100), 0, 100e6);
     }
@@ -211,6 +212,30 @@ contract CoverSalesTest is CoverFixture {
         assertEq(market.marketOf(WEEK, address(solo)).soldUsd, SOLO_CAP);
         vm.expectRevert(error_(ICoverMarket.TooLittleCover.selector, 0, 1));
         market.take(one(id), one64(100), 1, 100e6);
+    }
+
+    function test_a_cap_is_sold_to_the_last_dollar() public {
+        _sellUpTo(SOLO_CAP - 110);
+        underwrite(writer, placeRequest(bob, terms(60, 10e6)), 60);
+        uint256 id = placeOffer(200, 10e6);
+        fund(alice, 100e6);
+        vm.prank(alice);
+        (uint256 taken,) = market.take(one(id), one64(200), 0, 100e6);
+        assertEq(taken, 50);
+        assertEq(market.marketOf(WEEK, address(solo)).soldUsd, SOLO_CAP);
+        // exactly what a request wants
+        _sellUpToIn(WEEK + 1, SOLO_CAP - 70);
+        underwrite(writer, placeRequest(bob, _inNextWeek(terms(70, 10e6))), 70);
+        assertEq(market.marketOf(WEEK + 1, address(solo)).soldUsd, SOLO_CAP);
+    }
+
+    /// Less than the minimum, when that is all of an offer and all of the cap.
+    function test_the_rest_of_an_offer_may_be_the_rest_of_the_cap() public {
+        _sellUpTo(SOLO_CAP - 90);
+        uint256 id = placeOffer(90, 10e6);
+        buy(alice, id, 50);
+        buy(alice, id, 40);
+        assertEq(market.marketOf(WEEK, address(solo)).soldUsd, SOLO_CAP);
     }
 
     function test_the_cap_leaves_no_crumbs_either() public {
