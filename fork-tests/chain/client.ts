@@ -83,6 +83,7 @@ export type ReadClient = Pick<
   | 'getBlockNumber'
   | 'getChainId'
   | 'getCode'
+  | 'getGasPrice'
   | 'getTransactionCount'
   | 'getTransactionReceipt'
   | 'readContract'

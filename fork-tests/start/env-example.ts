@@ -9,6 +9,7 @@ import { chainOptions, logOptions, renderEnvExample, storeOptions } from '../../
 import { httpOptions } from '../../runtime/http/server.ts';
 import { keyOptions } from '../../runtime/keys/wallets.ts';
 import { senderOptions } from '../../runtime/sender/options.ts';
+import { deployOptions } from '../chain/deploy/options.ts';
 import { chainProcessOptions } from '../chain/options.ts';
 import { startOptions } from './options.ts';
 
@@ -33,6 +34,7 @@ export function envExample(): string {
     group('keeper', keeperOptions),
     group('relayer', relayOptions),
     group('local chain and npm start', chainProcessOptions, startOptions),
+    group('npm run deploy', deployOptions),
   ].join('\n');
 }
 

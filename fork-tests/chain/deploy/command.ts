@@ -12,7 +12,7 @@ import type { ReadClient } from '../client.ts';
 import { writeWhole } from '../files.ts';
 import { compare } from './checks.ts';
 import { DeployError } from './errors.ts';
-import { boundGas, MAX_FEE_FACTOR } from './gas.ts';
+import { boundGas, gasPrice } from './gas.ts';
 import { Journal, type JournalHeader } from './journal.ts';
 import { type SettledStep, submitJournaled } from './journaled-submitter.ts';
 import type { DeployConfig } from './options.ts';
@@ -227,15 +227,14 @@ async function funds(
   { address }: LocalAccount,
   gas: readonly bigint[],
 ): Promise<{ text: string; short: string | null }> {
-  const [{ baseFeePerGas }, balance] = await Promise.all([
-    client.getBlock(),
+  const [{ price, maxFee }, balance] = await Promise.all([
+    gasPrice(client),
     client.getBalance({ address }),
   ]);
-  const price = baseFeePerGas ?? 0n;
   const total = gas.reduce((sum, one) => sum + one, 0n);
   const largest = gas.reduce((most, one) => (one > most ? one : most), 0n);
   // A quarter more, and what a node wants to see for one transaction's limit at its fee cap.
-  const needed = ((total + largest * MAX_FEE_FACTOR) * price * 5n) / 4n;
+  const needed = ((total * price + largest * maxFee) * 5n) / 4n;
   const text = `At most ${grouped(total)} gas at ${formatGwei(price)} gwei: about ${formatEther(total * price)} ETH; ${formatEther(needed)} ETH must be there, ${formatEther(balance)} are.`;
   const short =
     balance >= needed

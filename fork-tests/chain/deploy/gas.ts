@@ -7,8 +7,19 @@ import { estimateGas, type ReadClient } from '../client.ts';
 import { creationSizes } from './code.ts';
 import type { RecordedStep } from './recording-submitter.ts';
 
-/** A transaction's fee cap over the base fee at its signing: it is never signed again, so it must outlast a spike. */
-export const MAX_FEE_FACTOR = 10n;
+/** A transaction's fee cap over the gas price at its signing: it is never signed again, so it must outlast a spike. */
+const MAX_FEE_FACTOR = 10n;
+/** And at least this many wei, ten times what gas costs on this chain when it is calm. */
+const LEAST_MAX_FEE = 100_000_000n;
+
+/** What gas costs now, and the fee cap of a transaction signed now; both in wei. */
+export async function gasPrice(client: ReadClient): Promise<{ price: bigint; maxFee: bigint }> {
+  const [{ baseFeePerGas }, asked] = await Promise.all([client.getBlock(), client.getGasPrice()]);
+  // The newest block's base fee is the last one's, what the node asks for the next one's.
+  const price = baseFeePerGas !== null && baseFeePerGas > asked ? baseFeePerGas : asked;
+  const maxFee = price * MAX_FEE_FACTOR;
+  return { price, maxFee: maxFee > LEAST_MAX_FEE ? maxFee : LEAST_MAX_FEE };
+}
 
 /** Constructor arguments and strings are stored word by word; some words are not, and some bring a call with them. */
 const PER_WORD = 16_000;

@@ -23,7 +23,7 @@ import { describeRevert, revertDataOf } from '../../../contracts-abi/revert.ts';
 import { estimateGas, type ReadClient, reasonOf } from '../client.ts';
 import type { Submitter } from '../submitter.ts';
 import { DeployError } from './errors.ts';
-import { MAX_FEE_FACTOR } from './gas.ts';
+import { gasPrice } from './gas.ts';
 import type { Journal, JournalStep } from './journal.ts';
 
 export type JournaledOptions = {
@@ -151,14 +151,14 @@ async function sign(
       cause,
     );
   }
-  const { baseFeePerGas } = await client.getBlock();
+  const { maxFee } = await gasPrice(client);
   const raw = await account.signTransaction({
     ...request,
     type: 'eip1559',
     chainId: CHAIN_ID,
     nonce,
     gas,
-    maxFeePerGas: (baseFeePerGas ?? 0n) * MAX_FEE_FACTOR,
+    maxFeePerGas: maxFee,
     maxPriorityFeePerGas: 0n,
   });
   const step: JournalStep = {
@@ -215,9 +215,10 @@ async function settle(
   let receipt = fresh ? null : await receiptOf(client, step.hash);
   let sentAt = Number.NEGATIVE_INFINITY;
   let passed = 0;
+  let refusal: string | null = null;
   while (receipt === null) {
     if (Date.now() - sentAt > REBROADCAST_MS) {
-      await broadcast(client, step);
+      refusal = await broadcast(client, step);
       sentAt = Date.now();
     }
     const { address } = account;
@@ -233,7 +234,7 @@ async function settle(
     }
     if (Date.now() > deadline) {
       throw new DeployError(
-        `step ${step.step + 1} (${step.what}) is not mined after ${waitMs / 1_000} s: ${step.hash}. Run the same command again: it sends the same bytes`,
+        `step ${step.step + 1} (${step.what}) is not mined after ${waitMs / 1_000} s: ${step.hash}${refusal === null ? '' : ` (the node says: ${refusal})`}. Run the same command again: it sends the same bytes`,
       );
     }
     await pause(POLL_MS);
@@ -241,10 +242,14 @@ async function settle(
   return receipt;
 }
 
-/** What the node says decides nothing, but where it says that the bytes can never be mined as things are. */
-async function broadcast(client: ReadClient, step: JournalStep): Promise<void> {
+/**
+ * What the node says decides nothing, but where it says that the bytes can never be mined as things are.
+ * @returns its words of refusal; null when it took them.
+ */
+async function broadcast(client: ReadClient, step: JournalStep): Promise<string | null> {
   try {
     await client.request({ method: 'eth_sendRawTransaction', params: [step.raw] });
+    return null;
   } catch (error) {
     if (isNoAnswer(error)) throw error;
     const reason = reasonOf(error);
@@ -261,6 +266,7 @@ async function broadcast(client: ReadClient, step: JournalStep): Promise<void> {
       );
     }
     // expected: "already known", "nonce too low" for what was mined meanwhile; receipt and nonce tell the rest
+    return reason;
   }
 }
 
