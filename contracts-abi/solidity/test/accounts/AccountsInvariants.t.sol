@@ -46,17 +46,20 @@ contract AccountsInvariantsTest is OwnersAndStrangers {
     // ---------------------------------------------------------------- what the keys do
 
     function act_buy(uint256 seed, uint256 amount, uint256 fee) public booked("buy") {
+        seed = _dice(seed);
         (bool ok,) = _send(_sign(_trade(seed, amount, true, fee)));
         if (ok) _succeed("buy");
     }
 
     function act_sell(uint256 seed, uint256 amount, uint256 fee) public booked("sell") {
+        seed = _dice(seed);
         (bool ok,) = _send(_sign(_trade(seed, amount, false, fee)));
         if (ok) _succeed("sell");
     }
 
     /// The key's own pool takes from the account what the module lets through.
     function act_trapTrade(uint256 seed, uint256 amount, uint256 bps) public booked("trade through a trap") {
+        seed = _dice(seed);
         ISessionModule.Action memory action = _trade(seed | 1 << 8, amount, seed >> 16 & 1 == 0, 0);
         uint256 fair = poolPrice(foxtrot.pool, address(foxtrot.token));
         movePrice(trap, address(foxtrot.token), fair * bound(bps, 9_850, 10_150) / 10_000);
@@ -65,16 +68,19 @@ contract AccountsInvariantsTest is OwnersAndStrangers {
     }
 
     function act_spoiledTrade(uint256 seed, uint256 amount) public booked("spoiled trade refused") {
+        seed = _dice(seed);
         (bool ok,) = _send(_sign(_spoiled(_trade(seed, amount, seed >> 16 & 1 == 0, 0), seed >> 20)));
         if (!ok) _succeed("spoiled trade refused");
     }
 
     function act_take(uint256 seed, uint256 coverUsd, uint256 fee) public booked("take") {
+        seed = _dice(seed);
         (bool ok,) = _send(_sign(_take(seed, coverUsd, fee)));
         if (ok) _succeed("take");
     }
 
     function act_request(uint256 seed, uint256 coverUsd, uint256 fee) public booked("request") {
+        seed = _dice(seed);
         vm.recordLogs();
         (bool ok,) = _send(_sign(_request(seed, coverUsd, fee)));
         if (!ok) return;
@@ -112,6 +118,7 @@ contract AccountsInvariantsTest is OwnersAndStrangers {
     }
 
     function act_spoiledCover(uint256 seed, uint256 coverUsd) public booked("spoiled cover refused") {
+        seed = _dice(seed);
         (ICoverModule.CoverAction memory action, bytes4 why) = _spoiledCover(seed, coverUsd);
         (bool ok, bytes memory result) = _send(_sign(action));
         assertFalse(ok, "spoiled cover ran");
@@ -121,6 +128,7 @@ contract AccountsInvariantsTest is OwnersAndStrangers {
 
     /// What the day has left, and a bit more.
     function act_overTheLimits(uint256 seed, uint256 amount) public booked("over a limit refused") {
+        seed = _dice(seed);
         (Sent memory s, bytes4 why) = _beyond(seed, amount);
         (bool ok, bytes memory result) = _send(s);
         assertFalse(ok, "more than a limit ran");
@@ -141,6 +149,7 @@ contract AccountsInvariantsTest is OwnersAndStrangers {
 
     /// With too little gas nothing happens, and the nonce runs later (invariant 13).
     function act_starve(uint256 seed, uint256 amount, uint256 gas_) public booked("starved call refused") {
+        seed = _dice(seed);
         Sent memory s =
             seed >> 9 & 1 == 0 ? _sign(_trade(seed, amount, true, 0)) : _sign(_take(seed, amount, 0));
         (bool ok,) = _submit(s, bound(gas_, 30_000, 700_000));
@@ -151,6 +160,7 @@ contract AccountsInvariantsTest is OwnersAndStrangers {
 
     /// Signatures of others, and of the key for something else (invariant 14).
     function act_forge(uint256 seed, uint256 amount) public booked("forged signature refused") {
+        seed = _dice(seed);
         ISessionModule.Action memory trade = _trade(seed, amount, true, 0);
         ICoverModule.CoverAction memory cover = _request(seed, amount, 0);
         (uint8 kind, uint256 mine) = (uint8(seed >> 64) % 5, keyKey);

@@ -153,7 +153,8 @@ abstract contract KeyActs is KeyBooks {
         uint256 price = bound(seed >> 8, 1, 2_970) * 10_000;
         uint64 amount = uint64(bound(coverUsd, 50, 300));
         uint256 id = placeOffer(_weekly(seed >> 32, amount, price));
-        action = takeAction(id, amount, costOf(amount, price));
+        // Exactly the cost, or all that the ceiling allows.
+        action = takeAction(id, amount, seed >> 60 & 1 == 0 ? costOf(amount, price) : amount * 30_000);
         action.nonce = _nextNonce();
         action.fee = bound(fee, 0, 200_000);
     }
@@ -207,7 +208,8 @@ abstract contract KeyActs is KeyBooks {
             action.fee = bound(seed >> 96, 10e6 + 1, type(uint256).max);
             why = ISessionModule.FeeTooHigh.selector;
         } else if (way == 8) {
-            uint256 offered = placeOffer(terms);
+            // The owner's own offer, or a stranger's.
+            uint256 offered = seed >> 96 & 1 == 0 ? ownersOffer : placeOffer(terms);
             (action.kind, action.data) = (CANCEL, abi.encode(offered));
             why = ICoverModule.NotARequest.selector;
         } else if (way == 9) {
@@ -224,6 +226,17 @@ abstract contract KeyActs is KeyBooks {
         }
     }
 
+    function _left(uint256 limit, uint256 used) private pure returns (uint256) {
+        return limit > used ? limit - used : 0;
+    }
+
+    /// A request that costs little beside its fee.
+    function _cheapest(uint256 fee) private returns (ICoverModule.CoverAction memory action) {
+        action = requestAction(weekTerms(50, 10_000));
+        action.nonce = _nextNonce();
+        action.fee = fee;
+    }
+
     /// Fair, but for more than the day has left of turnover, cover, or fees.
     function _beyond(uint256 seed, uint256 amount) internal returns (Sent memory s, bytes4 why) {
         uint256 way = (seed >> 64) % 3;
@@ -231,22 +244,25 @@ abstract contract KeyActs is KeyBooks {
         ISessionModule.Grant memory given = module.grantOf(account, key);
         (uint256 turnover, uint256 fees) = module.usageOf(account, key);
         if (way == 0) {
-            uint256 left = given.dailyLimit > turnover ? given.dailyLimit - turnover : 0;
-            uint256 nav = oracle.referenceNav(trade.vault);
+            uint256 left = _left(given.dailyLimit, turnover);
+            (uint256 nav,,) = oracle.tryReferenceNav(trade.vault);
+            if (nav == 0) nav = 100e18;
             trade.amount = left * 1e30 / nav + 0.1e18;
             trade.data = abi.encode(_swaps(BasketVault(trade.vault), trade.amount, true));
             return (_sign(trade), ISessionModule.DailyLimitExceeded.selector);
         }
         if (way == 1) {
-            uint256 cap = module.dailyFeeCapOf(given.dailyLimit);
-            uint256 over = (cap > fees ? cap - fees : 0) + 1;
-            why = over > 10e6 ? ISessionModule.FeeTooHigh.selector : ISessionModule.DailyFeesExceeded.selector;
-            ICoverModule.CoverAction memory cheap = _request(seed & type(uint8).max, 50, 0);
-            (trade.fee, cheap.fee) = (over, over);
-            return (seed >> 72 & 1 == 0 ? _sign(trade) : _sign(cheap), why);
+            uint256 left = _left(module.dailyFeeCapOf(given.dailyLimit), fees);
+            for (; left >= 10e6; left -= 9e6) {
+                (bool ok,) = _send(_sign(_cheapest(9e6)));
+                if (!ok) break;
+            }
+            why =
+                left >= 10e6 ? ISessionModule.FeeTooHigh.selector : ISessionModule.DailyFeesExceeded.selector;
+            trade.fee = left + 1;
+            return (seed >> 72 & 1 == 0 ? _sign(trade) : _sign(_cheapest(left + 1)), why);
         }
-        uint256 spent = coverModule.usageOf(account, key);
-        uint256 open_ = given.coverDailyLimit > spent ? given.coverDailyLimit - spent : 0;
+        uint256 open_ = _left(given.coverDailyLimit, coverModule.usageOf(account, key));
         // At $30 per $1,000 a dollar of cover costs three cents.
         ICoverMarket.Terms memory terms = weekTerms(uint64(open_ / 30_000 + 50), 30e6);
         ICoverModule.CoverAction memory cover = requestAction(terms);

@@ -5,6 +5,7 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {TradeBounds} from "../../src/accounts/TradeBounds.sol";
 import {BasketVault} from "../../src/basket/BasketVault.sol";
+import {ICoverMarket} from "../../src/interfaces/ICoverMarket.sol";
 import {ICoverModule} from "../../src/interfaces/ICoverModule.sol";
 import {ISafe} from "../../src/interfaces/ISafe.sol";
 import {ISessionModule} from "../../src/interfaces/ISessionModule.sol";
@@ -64,6 +65,7 @@ abstract contract KeyBooks is CoverActions, HandlerStats {
     }
 
     IUniPool internal trap;
+    uint256 internal ownersOffer; // of cover, from the account
     address[KEYS] internal keys;
     uint256[KEYS] internal keyKeys;
     uint160[KEYS] internal lows; // last nonce of each key, without its space
@@ -86,12 +88,22 @@ abstract contract KeyBooks is CoverActions, HandlerStats {
         foxtrot.token.mint(account, 5e18);
         golf.token.mint(account, 5e18);
         vm.deal(account, 1 ether);
+        ICoverMarket.Terms memory terms = weekTerms(100, 10e6);
+        vm.startPrank(account);
+        usdg.approve(address(market), 100e6);
+        ownersOffer = market.offer(terms, true);
+        vm.stopPrank();
         for (uint8 i; i < KEYS; i++) {
             (keys[i], keyKeys[i]) = makeAddrAndKey(i == 0 ? "session key" : "second session key");
             days_[i].number = vm.getBlockTimestamp() / 1 days;
             _pick(i);
             _grant(i == 0 ? 500e6 : 120e6, i == 0 ? 100 : 200, i == 0 ? 40e6 : 10e6);
         }
+    }
+
+    /// The fuzzer likes small numbers; decisions are read from all bits.
+    function _dice(uint256 seed) internal pure returns (uint256) {
+        return uint256(keccak256(abi.encode(seed)));
     }
 
     function _pick(uint256 seed) internal {
@@ -173,6 +185,7 @@ abstract contract KeyBooks is CoverActions, HandlerStats {
         Look memory before = _look(s.who);
         bool usedBefore = _used(s);
         uint256 relayerBefore = usdg.balanceOf(relayer);
+        uint256 spot = s.vault == address(covered) || s.vault == address(mixed) ? oracle.spotNav(s.vault) : 0;
         address target = s.cover ? address(coverModule) : address(module);
         vm.prank(relayer);
         (ok, result) = target.call{gas: gasLimit}(s.payload);
@@ -184,10 +197,10 @@ abstract contract KeyBooks is CoverActions, HandlerStats {
         assertTrue(_used(s), "a nonce that ran is unused");
         assertEq(s.epoch, module.grantOf(account, keys[s.who]).epoch, "an action of another epoch ran");
         assertEq(usdg.balanceOf(relayer), relayerBefore + s.fee, "the fee is not exact");
-        _book(s, before, _look(s.who));
+        _book(s, before, _look(s.who), spot);
     }
 
-    function _book(Sent memory s, Look memory before, Look memory after_) private {
+    function _book(Sent memory s, Look memory before, Look memory after_, uint256 spot) private {
         for (uint256 i; i < before.others.length; i++) {
             assertGe(after_.others[i], before.others[i], "another token left the account");
         }
@@ -206,6 +219,7 @@ abstract contract KeyBooks is CoverActions, HandlerStats {
         }
         assertEq(after_.cover, before.cover, "a trade counted as cover");
         uint256 nav = oracle.referenceNav(s.vault);
+        assertTrue(TradeBounds.spotIsNear(spot, nav), "traded while spot was off (rule 4)");
         bool ofCovered = s.vault == address(covered);
         if (ofCovered) assertEq(after_.mixedShares, before.mixedShares, "another basket moved");
         else assertEq(after_.coveredShares, before.coveredShares, "another basket moved");
