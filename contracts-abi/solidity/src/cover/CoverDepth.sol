@@ -79,7 +79,7 @@ library CoverDepth {
         if (part.token == route.usdg) return; // a dollar moves with no pool
         if (part.pool == route.wethPool) {
             route.wethValue += value;
-            if (part.minLiquidity < route.wethFloor) route.wethFloor = part.minLiquidity;
+            route.wethFloor = uint128(Math.min(route.wethFloor, part.minLiquidity));
             return;
         }
         address quoteToken = part.viaWeth ? route.weth : route.usdg;

@@ -29,12 +29,11 @@ library CoverMath {
         pure
         returns (uint256)
     {
-        if (settleNav >= closeNav) return 0;
-        uint256 drop = (closeNav - settleNav) * Constants.BPS;
-        uint256 starts = closeNav * fromBps;
-        if (drop <= starts) return 0;
+        uint256 drop = Math.saturatingSub(closeNav, settleNav) * Constants.BPS;
+        uint256 above = Math.saturatingSub(drop, closeNav * fromBps);
         uint256 width = closeNav * (toBps - fromBps);
-        return Math.mulDiv(locked(coverUsd), Math.min(drop - starts, width), width);
+        if (width == 0) return 0; // a NAV of nothing cannot drop
+        return Math.mulDiv(locked(coverUsd), Math.min(above, width), width);
     }
 
     /// Of a snapshot, a settlement or a void: a quarter of the market's own fees at most. With the halves below, nobody
