@@ -3,7 +3,7 @@ pragma solidity ^0.8.28;
 
 import {SwapCall} from "./IBasketZapper.sol";
 
-/// What exit and limit orders share. Ids are keccak256(abi.encode(chainid, escrow, owner, counter)), the counter
+/// What exits, limits and schedules share. Ids are keccak256(abi.encode(chainid, escrow, owner, counter)), the counter
 /// the escrow's own. NAVs are dollars x 1e18. The tolerance is `slippageBps` until armed, then widens linearly to
 /// `capBps` over 30 minutes; 60 minutes after arming it is the base again (rule 11).
 interface IOrderEscrow {
@@ -15,7 +15,8 @@ interface IOrderEscrow {
         Expired
     }
 
-    /// `net`: USDG paid to an exit's owner; USDG refunded to a limit's owner.
+    /// `net`: USDG paid to an exit's owner; USDG refunded to a buy's owner. A schedule tells one for each slot that is
+    /// filled, and is over only when `stateOf` says so.
     event OrderFilled(
         bytes32 indexed id,
         address indexed owner,
