@@ -116,7 +116,8 @@ contract BasketZapper is IBasketZapper, IMintPayer, ReentrancyGuardTransient {
         fee = _feeOn(gross, Constants.SELL_FEE_BPS);
         net = gross - fee;
         if (net < minUsdg) revert TooLittleUsdg(net, minUsdg);
-        _pay(usdg, IBasketRegistry(registry).treasury(), fee);
+        fee = _collect(fee);
+        net = gross - fee;
         _pay(usdg, to, net);
         _refundConstituents(ledger, refundTo);
         emit Sold(msg.sender, to, vault, shares, gross, fee);
@@ -216,7 +217,7 @@ contract BasketZapper is IBasketZapper, IMintPayer, ReentrancyGuardTransient {
         if (gross + fee > ledger.funds) revert TooMuchUsdg(gross + fee, ledger.funds);
         _minting = ledger.vault;
         IBasketVault(ledger.vault).mintOnPayment(shares, to);
-        _pay(usdg, IBasketRegistry(registry).treasury(), fee);
+        fee = _collect(fee);
         _pay(usdg, refundTo, ledger.funds - gross - fee);
         _refundConstituents(ledger, refundTo);
         emit Bought(msg.sender, to, ledger.vault, shares, gross, fee);
@@ -267,6 +268,13 @@ contract BasketZapper is IBasketZapper, IMintPayer, ReentrancyGuardTransient {
         for (uint256 i; i < ledger.parts.length; ++i) {
             _pay(ledger.parts[i].token, refundTo, ledger.held[i]);
         }
+    }
+
+    /// A treasury that USDG refuses to pay must not be able to stop a sale or a stop-loss: its fee then stays with the
+    /// trader. No caller brings that about by too little gas: what a failed transfer leaves of it, a 64th, does not
+    /// suffice for the payments that follow.
+    function _collect(uint256 fee) private returns (uint256 collected) {
+        return IERC20(usdg).trySafeTransfer(IBasketRegistry(registry).treasury(), fee) ? fee : 0;
     }
 
     function _pay(address token, address to, uint256 amount) private {

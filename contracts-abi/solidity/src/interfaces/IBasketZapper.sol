@@ -13,7 +13,8 @@ struct SwapCall {
 
 /// Baskets for USDG and back, each in one transaction, never partial. Pulls only from the sender;
 /// whatever is left over (USDG and constituents) goes to `refundTo`; keeps nothing.
-/// `gross` is the USDG that the swaps spent or yielded; `fee` is 0.20% of gross, rounded up.
+/// `gross` is the USDG that the swaps spent or yielded; `fee` is 0.20% of gross, rounded up, and zero while USDG refuses
+/// to pay the treasury: that must stop no sale.
 interface IBasketZapper {
     event Bought(
         address indexed payer,
