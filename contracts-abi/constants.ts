@@ -72,6 +72,7 @@ export const SNAPSHOT_VALIDITY = 3_600n;
 export const SNAPSHOT_WINDOWS = 4n;
 export const SNAPSHOT_SUB_WINDOW = 50n;
 export const MIN_COVER_CARDINALITY = 4_500n;
+export const MAX_COVER_CONSTITUENTS = 10n;
 export const COVER_STEP_REWARD = 100_000n;
 export const COVER_PAYOUT_REWARD = 50_000n;
 export const COVER_FEE_RESERVE = 10_000_000n;

@@ -69,6 +69,7 @@ library Constants {
     uint256 internal constant SNAPSHOT_WINDOWS = 4; // rule 22: the window at T and the next three
     uint256 internal constant SNAPSHOT_SUB_WINDOW = 50; // stricter than rule 1: a push in each of three pays, in each of twelve it does not
     uint256 internal constant MIN_COVER_CARDINALITY = 4_500; // rule 22
+    uint256 internal constant MAX_COVER_CONSTITUENTS = 10; // of a basket with cover: a snapshot fits a block
     uint256 internal constant COVER_STEP_REWARD = 100_000; // semantics: snapshot, settle and void pay $0.10
     uint256 internal constant COVER_PAYOUT_REWARD = 50_000; // semantics: a payout pays $0.05
     uint256 internal constant COVER_FEE_RESERVE = 10e6; // kept for the rewards of the weeks to come

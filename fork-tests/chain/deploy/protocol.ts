@@ -101,7 +101,8 @@ export async function deployProtocol(
   for (const [index, { ticker, vault }] of baskets.entries()) {
     if (plan.baskets[index]?.cover !== true) continue;
     progress(`listing ${ticker} in the cover market`);
-    await listCover(client, submitter, account, coverMarket, ticker, vault);
+    const sharers = coverSharers(plan.baskets, index);
+    await listCover(client, submitter, account, coverMarket, ticker, vault, sharers);
   }
   if (plan.owner !== account.address) await handOver(submitter, account, contracts, plan.owner);
   await submitter.flush();
@@ -270,6 +271,24 @@ async function publishWeeks(
   });
 }
 
+/**
+ * How many of the cover baskets still to be listed, this one included, hang on a pool of this one: what one takes of a
+ * pool, the next has not.
+ */
+export function coverSharers(baskets: readonly BasketPlan[], index: number): number {
+  const poolsOf = ({ constituents }: BasketPlan) =>
+    new Set(constituents.flatMap(({ pool, viaWeth }) => (viaWeth ? [pool, 'WETH'] : [pool])));
+  const own = baskets[index];
+  if (own === undefined) return 0;
+  const pools = poolsOf(own);
+  return baskets
+    .slice(index)
+    .filter(
+      (basket) =>
+        basket.cover && [...poolsOf(basket)].some((pool) => pool !== null && pools.has(pool)),
+    ).length;
+}
+
 /** Leaves a basket out whose pools carry less than the least cover. */
 async function listCover(
   client: ReadClient,
@@ -278,6 +297,7 @@ async function listCover(
   coverMarket: Address,
   ticker: string,
   vault: Address,
+  sharers: number,
 ): Promise<void> {
   const cap = await submitter.decide(
     `cover cap of ${ticker}`,
@@ -288,7 +308,7 @@ async function listCover(
         functionName: 'depthCapOf',
         args: [vault],
       });
-      return Number((most * COVER_CAP_PERCENT) / 100n);
+      return Number((most * COVER_CAP_PERCENT) / (100n * BigInt(sharers)));
     },
     Number(MIN_COVER_USD),
   );

@@ -60,7 +60,7 @@ export async function buildChain(
   }
 
   const maker = await deployMaker(submitter, issuer, makerOwner, externals.uniswapV3Factory);
-  await mintUsdg(maker, 2_000_000_000n * 10n ** 6n);
+  await mintUsdg(maker, 20_000_000_000n * 10n ** 6n);
   const seeder = { submitter, issuer, makerOwner, maker, externals };
   progress('creating pools: WETH');
   const tokens: SeededToken[] = [await seedWeth(seeder, TOKENS)];

@@ -3,6 +3,7 @@ pragma solidity ^0.8.28;
 
 import {Ownable2Step} from "@openzeppelin/contracts/access/Ownable2Step.sol";
 import {Constants} from "../Constants.sol";
+import {IBasketVault} from "../interfaces/IBasketVault.sol";
 import {CoverDepth} from "./CoverDepth.sol";
 import {CoverLedger} from "./CoverLedger.sol";
 
@@ -23,6 +24,7 @@ abstract contract CoverCalendar is CoverLedger, Ownable2Step {
     mapping(uint32 week => Week) private _weeks;
     address[] private _vaults;
     mapping(address vault => uint64) public capOf;
+    mapping(address pool => uint256) private _pledged; // cover times weight, of all listed baskets, USDG base units
 
     /// Reverts BadWeek for the first one that is out of order, too short, too long, too soon or too far.
     function publishWeeks(WeekTimes[] calldata times) external onlyOwner {
@@ -49,10 +51,15 @@ abstract contract CoverCalendar is CoverLedger, Ownable2Step {
         if (capOf[vault] != 0) revert AlreadyListed(vault);
         if (!registry.isVault(vault)) revert UnknownVault(vault);
         if (!registry.ordersEnabled(vault)) revert BadTerms("orders disabled");
+        // A snapshot must fit into a block, with rings as long and as crooked as anyone may make them.
+        if (IBasketVault(vault).constituentCount() > Constants.MAX_COVER_CONSTITUENTS) {
+            revert BadTerms("constituents");
+        }
         if (!CoverDepth.remembers(vault, address(oracle))) revert BadTerms("cardinality");
         if (capUsd < Constants.MIN_COVER_USD) revert BelowMinimum(capUsd, Constants.MIN_COVER_USD);
         uint64 most = depthCapOf(vault);
         if (capUsd > most) revert CapTooHigh(capUsd, most);
+        CoverDepth.pledge(vault, address(oracle), capUsd, _pledged);
         capOf[vault] = capUsd;
         _vaults.push(vault);
         emit VaultListed(vault, capUsd);
@@ -93,7 +100,7 @@ abstract contract CoverCalendar is CoverLedger, Ownable2Step {
     }
 
     function depthCapOf(address vault) public view returns (uint64 capUsd) {
-        return CoverDepth.capUsd(vault, address(oracle));
+        return CoverDepth.capUsd(vault, address(oracle), _pledged);
     }
 
     function _requireTrading(uint32 week) internal view {

@@ -20,13 +20,18 @@ import {PoolPrice} from "../libraries/PoolPrice.sol";
 /// R, so at most C w m / R. With D = Q(R), the depth to move the pool by R, pushing loses money at every m when
 ///   C <= 12 f D / w,
 /// for each pool by itself, hence for any set of pools and for both snapshots together. What arbitrage takes from a
-/// pushed price comes on top, and grows with m squared.
+/// pushed price comes on top, and grows with m squared. One push moves every basket on the pool and is paid for once, so
+/// it is the sum of C w over all listed baskets that stays within 12 f D: what a cap needs of a pool is pledged.
+///
+/// An underwriter may rather want a week void: one push of 600 ticks in each of four windows makes a pool jumpy, whatever
+/// its weight. There and back that is about 49 f D, so no pool counts for less than half of the NAV: then all the cover
+/// that hangs on it is at most 24 f D.
 ///
 /// What this leaves, for underwriters and buyers to price. The argument needs a market that corrects the pool once in
 /// each 50 s, which is why weeks close and settle while the exchanges trade. A nudge smaller than the fee draws no
-/// arbitrage and can shift a NAV by about the fees of its pools. Fees bind no one who owns most of a pool's liquidity;
-/// he can also make windows invalid, as can anyone who pays to push a pool out of its range in each of four, and so
-/// choose a later window or void the week. Weights and prices are those of the day of listing; the cap never changes.
+/// arbitrage and can shift a NAV by about the fees of its pools. Fees bind no one who owns most of a pool's liquidity.
+/// Where liquidity lies in a range narrower than 600 ticks, a push past its end makes a window thin, for less than the
+/// void above is reckoned at. Weights and prices are those of the day of listing; the cap never changes.
 library CoverDepth {
     uint256 private constant PUSHES = Constants.REFERENCE_WINDOW / Constants.SNAPSHOT_SUB_WINDOW;
     uint256 private constant FEE_UNIT = 1e6; // Uniswap v3: hundredths of a basis point
@@ -42,26 +47,74 @@ library CoverDepth {
         uint256 wethValue; // per share, of all that the WETH pool prices
         uint128 wethFloor;
         uint256 value; // per share, of everything
-        uint256 cap; // so far, in USDG base units
+        Load[] loads;
+        uint256 count;
     }
 
-    /// The cap in whole dollars; zero where a constituent has no pool or no price.
-    function capUsd(address vault, address oracle) internal view returns (uint64) {
+    /// What hangs on one pool, and what pushing it by the narrowest range costs in fees, in USDG base units.
+    struct Load {
+        address pool;
+        uint256 fees;
+        uint256 value;
+    }
+
+    /// The cap in whole dollars that the pools carry beside what other baskets' cover has taken of them (`pledged`: in
+    /// USDG base units of cover times weight); zero where a constituent has no pool or no price.
+    function capUsd(address vault, address oracle, mapping(address pool => uint256) storage pledged)
+        internal
+        view
+        returns (uint64)
+    {
+        Route memory route = _loaded(vault, oracle);
+        uint256 cap = type(uint256).max;
+        if (route.value == 0) return 0;
+        for (uint256 i; i < route.count; ++i) {
+            Load memory load = route.loads[i];
+            uint256 left = load.fees - Math.min(load.fees, pledged[load.pool]);
+            cap = Math.min(cap, Math.mulDiv(left, route.value, load.value));
+        }
+        return uint64(Math.min(cap / Constants.USD, type(uint64).max));
+    }
+
+    /// Takes what a cap needs of each pool out of what later baskets may use.
+    function pledge(
+        address vault,
+        address oracle,
+        uint64 cap,
+        mapping(address pool => uint256) storage pledged
+    ) internal {
+        Route memory route = _loaded(vault, oracle);
+        for (uint256 i; i < route.count; ++i) {
+            Load memory load = route.loads[i];
+            pledged[
+                load.pool
+            ] += Math.mulDiv(uint256(cap) * Constants.USD, load.value, route.value, Math.Rounding.Ceil);
+        }
+    }
+
+    /// The basket's pools and what of it hangs on each; `value` zero where something has no price.
+    function _loaded(address vault, address oracle) private view returns (Route memory route) {
         IBasketVault.Constituent[] memory parts = IBasketVault(vault).constituents();
         uint256[] memory values = _values(vault, oracle, parts);
-        Route memory route = _route(oracle);
+        route = _route(oracle);
+        route.loads = new Load[](parts.length + 1);
+        uint256 total;
         for (uint256 i; i < parts.length; ++i) {
-            if (values[i] == 0) return 0;
-            route.value += values[i];
+            if (values[i] == 0) return route;
+            total += values[i];
         }
         for (uint256 i; i < parts.length; ++i) {
             _carry(route, parts[i], values[i]);
         }
         if (route.wethValue != 0) {
             uint256 depth = _depth(route.wethPool, route.weth < route.usdg, route.wethFloor);
-            _lower(route, route.wethPool, depth, route.wethValue);
+            _load(route, route.wethPool, depth, route.wethValue);
         }
-        return uint64(Math.min(route.cap / Constants.USD, type(uint64).max));
+        // Half at least, for whoever would void the week by it.
+        for (uint256 i; i < route.count; ++i) {
+            route.loads[i].value = Math.max(route.loads[i].value, total / 2);
+        }
+        route.value = total;
     }
 
     /// Whether every pool that a snapshot reads remembers the whole time in which it may be taken (rule 22).
@@ -88,12 +141,12 @@ library CoverDepth {
             depth = Math.mulDiv(depth, route.wethPrice, WETH_USD_SCALE);
             route.wethValue += value;
         }
-        _lower(route, part.pool, depth, value);
+        _load(route, part.pool, depth, value);
     }
 
-    function _lower(Route memory route, address pool, uint256 depth, uint256 value) private view {
+    function _load(Route memory route, address pool, uint256 depth, uint256 value) private view {
         uint256 fees = Math.mulDiv(depth, PUSHES * IUniswapV3Pool(pool).fee(), FEE_UNIT);
-        route.cap = Math.min(route.cap, Math.mulDiv(fees, route.value, value));
+        route.loads[route.count++] = Load(pool, fees, value);
     }
 
     /// Base units of the quote side that move a pool at its floor by the narrowest range.
@@ -125,7 +178,6 @@ library CoverDepth {
         route.wethPool = route.oracle.wethUsdgPool();
         route.wethFloor = route.oracle.wethMinLiquidity();
         (route.wethPrice,) = route.oracle.ethPrice();
-        route.cap = type(uint256).max;
     }
 
     function _remembers(address pool) private view returns (bool) {

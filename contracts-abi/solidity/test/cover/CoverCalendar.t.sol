@@ -251,6 +251,28 @@ contract CoverCalendarTest is CoverFixture {
         market.listVault(vault, 50);
     }
 
+    function test_a_basket_of_more_constituents_than_a_snapshot_can_read_carries_no_cover() public {
+        _listOf(10, "cardinality"); // read, and found without what a snapshot needs
+        _listOf(11, "constituents");
+    }
+
+    /// A basket of `count` tokens, the first of a pool that forgets, is refused for `why`.
+    function _listOf(uint256 count, string memory why) private {
+        Asset[] memory parts = new Asset[](count);
+        uint256[] memory dollars = new uint256[](count);
+        for (uint256 i; i < count; ++i) {
+            parts[i].token = new TestToken("Many", "MANY", 18);
+            parts[i].price = 50e18;
+            dollars[i] = 10;
+        }
+        parts[0].pool = createPool(address(parts[0].token), address(usdg), 3_000, 50e18, COVER_DEPTH);
+        parts[0].minLiquidity = 1;
+        address vault = address(_found(why, parts, dollars, true));
+        vm.expectRevert(abi.encodeWithSelector(ICoverMarket.BadTerms.selector, why));
+        vm.prank(protocolOwner);
+        market.listVault(vault, 50);
+    }
+
     function test_the_WETH_pool_remembers_too_where_a_basket_needs_it() public {
         IUniPool forgetful = createPool(address(weth), address(usdg), 3_000, ETH_PRICE, COVER_DEPTH);
         NavOracle other = new NavOracle(address(usdg), address(weth), address(forgetful), 1);

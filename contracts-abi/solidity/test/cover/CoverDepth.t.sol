@@ -43,11 +43,22 @@ contract CoverDepthTest is CoverFixture {
     // ---------------------------------------------------------------- what it is
 
     /// 12 pushes x fee x depth / weight, by hand: a floor of $250 million a side takes a 0.4988% of it to move by 1%.
-    function test_the_cap_is_what_twelve_pushes_cost_in_fees() public view {
+    function test_the_cap_is_what_twelve_pushes_cost_in_fees() public {
+        CoverMarket fresh = _freshMarket();
         uint256 depth = 250_000_000 * uint256(4_987_562) / 1e9;
-        assertApproxEqRel(market.depthCapOf(address(solo)), 12 * depth / 100, 1e14); // 1%, all of the NAV
-        // golf would carry 12 x 0.3% x depth / 50%; the WETH pool, at 0.05% and 30% of the NAV, is the least
-        assertApproxEqRel(market.depthCapOf(address(duo)), 12 * depth * 5 / 10_000 * 10 / 3, 1e14);
+        assertApproxEqRel(fresh.depthCapOf(address(solo)), 12 * depth / 100, 1e14); // 1%, all of the NAV
+        // golf would carry 12 x 0.3% x depth / 50%; the WETH pool, at 0.05%, is the least, its 30% counting as a half
+        assertApproxEqRel(fresh.depthCapOf(address(duo)), 12 * depth * 5 / 10_000 * 2, 1e14);
+    }
+
+    function test_what_one_basket_takes_of_a_pool_another_has_not() public {
+        CoverMarket fresh = _freshMarket();
+        BasketVault twin = foundOf("TWIN", india);
+        uint64 whole = fresh.depthCapOf(address(twin));
+        fresh.listVault(address(solo), whole / 3);
+        assertApproxEqAbs(fresh.depthCapOf(address(twin)), whole - whole / 3, 1);
+        fresh.listVault(address(twin), fresh.depthCapOf(address(twin)));
+        assertEq(fresh.depthCapOf(address(foundOf("THIRD", india))), 0);
     }
 
     function test_the_least_of_the_pools_decides() public {
@@ -58,27 +69,28 @@ contract CoverDepthTest is CoverFixture {
         (dollars[0], dollars[1]) = (75, 25);
         BasketVault vault = _found("MIX", parts, dollars, true);
         uint256 depth = 2_500_000 * uint256(4_987_562); // x 1e9
-        assertApproxEqRel(market.depthCapOf(address(vault)), 12 * depth * 4 * 3 / 1e12, 1e15);
+        assertApproxEqRel(market.depthCapOf(address(vault)), 12 * depth * 2 * 3 / 1e12, 1e15); // 25% count as 50%
     }
 
     /// WETH in the basket and tokens that trade against it hang on one pool.
     function test_all_that_the_WETH_pool_prices_counts_as_one() public {
+        CoverMarket fresh = _freshMarket();
         Asset[] memory parts = new Asset[](2);
         uint256[] memory dollars = new uint256[](2);
         (parts[0], parts[1]) = (hotel, ether_);
         (dollars[0], dollars[1]) = (40, 60);
         BasketVault vault = _found("ETHER", parts, dollars, true);
         uint256 depth = 250_000_000 * uint256(4_987_562) / 1e9;
-        assertApproxEqRel(market.depthCapOf(address(vault)), 12 * depth * 5 / 10_000, 1e14);
+        assertApproxEqRel(fresh.depthCapOf(address(vault)), 12 * depth * 5 / 10_000, 1e14);
         (parts[0], parts[1]) = (ether_, hotel);
         (dollars[0], dollars[1]) = (60, 40);
         parts[0].minLiquidity = ether_.minLiquidity / 10; // the lower of the two floors counts
         vault = _found("ETHER2", parts, dollars, true);
-        assertApproxEqRel(market.depthCapOf(address(vault)), 12 * depth * 5 / 100_000, 1e14);
+        assertApproxEqRel(fresh.depthCapOf(address(vault)), 12 * depth * 5 / 100_000, 1e14);
         (parts[0], parts[1]) = (ether_, india);
         (dollars[0], dollars[1]) = (30, 70);
         vault = _found("ETHER3", parts, dollars, true); // without a token that trades against it
-        assertApproxEqRel(market.depthCapOf(address(vault)), 12 * depth * 5 / 10_000 * 10 / 3, 1e14);
+        assertApproxEqRel(fresh.depthCapOf(address(vault)), 12 * depth * 5 / 10_000 * 2, 1e14);
     }
 
     function test_cash_moves_with_no_pool() public {
@@ -91,6 +103,12 @@ contract CoverDepthTest is CoverFixture {
     function test_both_token_orders_count_alike() public {
         _assertOrders(false, COVER_DEPTH);
         _assertOrders(true, COVER_DEPTH / 1_000); // so shallow that the WETH pool is not the least
+    }
+
+    /// No basket of it has taken anything of a pool yet.
+    function _freshMarket() private returns (CoverMarket) {
+        return
+            new CoverMarket(address(usdg), address(registry), address(oracle), address(pause), address(this));
     }
 
     /// Two pools alike but for which of their tokens comes first: the hand computation holds for both.

@@ -22,7 +22,7 @@ import {IUniPool} from "../support/UniswapFixture.sol";
 abstract contract CoverFixture is ProtocolFixture {
     uint32 internal constant WEEK = 2_960; // 2026-09-25
     uint256 internal constant COVER_DEPTH = 500_000_000e6;
-    uint64 internal constant DUO_CAP = 20_000;
+    uint64 internal constant DUO_CAP = 10_000;
     uint64 internal constant SOLO_CAP = 50_000;
 
     CoverMarket internal market;
