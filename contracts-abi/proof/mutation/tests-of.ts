@@ -3,8 +3,14 @@
 import { basename } from 'node:path';
 
 const PRICES = ['Prices', 'NavOracle', 'PoolHistory', 'SnapshotNav', 'VaultGenesis'];
-const VAULT = ['BasketVault', 'RedeemInKind', 'VaultGenesis', 'FeeIndex'];
-const ZAPPER = ['BasketZapper', 'ZapperCalldata', 'ZapperReentrancy'];
+const VAULT = ['BasketVault', 'MintOnPayment', 'RedeemInKind', 'VaultGenesis', 'FeeIndex'];
+const ZAPPER = [
+  'BasketZapper',
+  'ZapperCalldata',
+  'ZapperReentrancy',
+  'ZapperTreasury',
+  'MintOnPayment',
+];
 const ORDERS = ['ExitEscrow', 'LimitEscrow', 'Schedule*', 'EscrowedShares'];
 const SESSION = ['SessionModule', 'SessionDefence', 'SessionGrants', 'SessionSignatures'];
 const COVER_MODULE = ['CoverModule*'];

@@ -27,6 +27,12 @@ contract BasketRegistryTest is VaultFixture {
         assertTrue(registry.ordersEnabled(address(vault)));
     }
 
+    function test_theEventNamesThePlaceInTheList() public {
+        vm.expectEmit(address(registry));
+        emit IBasketRegistry.BasketAppended("TWO", address(second), 1);
+        registry.appendGenesis(basket("TWO", address(second)));
+    }
+
     function test_whatIsNotListedIsUnknown() public {
         vm.expectRevert(abi.encodeWithSelector(IBasketRegistry.UnknownTicker.selector, "TWO"));
         registry.basketOf("TWO");

@@ -45,6 +45,47 @@ contract VaultHandler is VaultBooks, HandlerStats {
         }
     }
 
+    /// The vault asks this contract to pay. It pays in full, a unit too little, or not before it has tried the doors.
+    function mintOnPayment(uint256 to, uint256 shares, uint256 manner, uint256 token) external {
+        address receiver = _actor(to);
+        shares = bound(shares, 1, 1e27);
+        uint256[] memory amounts = _fund(address(this), shares);
+        bool honest = manner % 3 != 0;
+        withheld = honest ? address(0) : address(tokens[token % tokens.length]);
+        bool arrives = honest && _allArrive(address(this), amounts);
+        string memory name = arrives ? "mintOnPayment" : "mintOnPayment refused for want of payment";
+        _try(name);
+        uint256 before = vault.balanceOf(receiver);
+        try vault.mintOnPayment(shares, receiver) returns (uint256[] memory paid) {
+            assertTrue(arrives, "minted for less than the amounts due");
+            assertEq(paid, amounts);
+            assertEq(vault.balanceOf(receiver), before + shares);
+            _noteMint(amounts, shares);
+        } catch {
+            assertFalse(arrives, "a paid mint failed");
+            assertEq(vault.balanceOf(receiver), before);
+        }
+        _succeed(name);
+    }
+
+    address private withheld; // the token of which a unit is kept back
+
+    function payForMint(address[] calldata asked, uint256[] calldata amounts) external {
+        assertEq(msg.sender, address(vault));
+        try vault.mint(1, address(this)) {
+            fail("minted in the middle of a mint");
+        } catch {}
+        try vault.accrueFee() {
+            fail("accrued in the middle of a mint");
+        } catch {}
+        for (uint256 i; i < asked.length; ++i) {
+            uint256 due = amounts[i] - (asked[i] == withheld ? 1 : 0);
+            // Whether it moved anything is for the vault to see.
+            (bool ok,) = asked[i].call(abi.encodeCall(TestToken.transfer, (address(vault), due)));
+            ok;
+        }
+    }
+
     /// Rule 8: never refused, whatever the tokens do; what one does not move is credited to the last unit.
     function redeem(uint256 who, uint256 to, uint256 shares) external {
         (address actor, address receiver) = (_actor(who), _actor(to));

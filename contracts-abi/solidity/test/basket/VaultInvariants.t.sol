@@ -24,7 +24,7 @@ contract VaultInvariantsTest is VaultFixture {
             vault.transfer(address(tokens[i]), 1e18);
         }
         targetContract(address(handler));
-        bytes4[] memory selectors = new bytes4[](15);
+        bytes4[] memory selectors = new bytes4[](16);
         selectors[0] = VaultHandler.mint.selector;
         selectors[1] = VaultHandler.redeem.selector;
         selectors[2] = VaultHandler.redeemStarved.selector;
@@ -40,6 +40,7 @@ contract VaultInvariantsTest is VaultFixture {
         selectors[12] = VaultHandler.trespass.selector;
         selectors[13] = VaultHandler.misbehave.selector;
         selectors[14] = VaultHandler.block_.selector;
+        selectors[15] = VaultHandler.mintOnPayment.selector;
         targetSelectors(address(handler), selectors);
     }
 
