@@ -3,6 +3,8 @@ pragma solidity ^0.8.28;
 
 import {IERC20Errors} from "@openzeppelin/contracts/interfaces/draft-IERC6093.sol";
 import {TestToken} from "../support/TestToken.sol";
+import {BasketVault} from "../../src/basket/BasketVault.sol";
+import {VaultConfig} from "../../src/basket/VaultConfig.sol";
 import {VaultFixture} from "./VaultFixture.sol";
 import {Constants} from "../../src/Constants.sol";
 import {IBasketVault} from "../../src/interfaces/IBasketVault.sol";
@@ -13,6 +15,24 @@ contract BasketVaultTest is VaultFixture {
 
     function setUp() public {
         deployVault();
+    }
+
+    /// A base unit of a share beyond whole ones costs a base unit of each token.
+    function test_theSeedRoundsUpPerToken() public {
+        VaultConfig memory config = plainConfig();
+        config.seedShares = 1e18 + 1;
+        BasketVault founded = foundVault(config);
+        for (uint256 i; i < tokens.length; ++i) {
+            uint256 units = config.constituents[i].genesisUnits;
+            assertEq(tokens[i].balanceOf(address(founded)), units + 1);
+        }
+    }
+
+    function test_aVaultOfItsLockedShareAloneNeedsNoReceiver() public {
+        VaultConfig memory config = plainConfig();
+        config.seedShares = 1e18;
+        config.seedTo = address(0);
+        assertEq(foundVault(config).totalSupply(), 1e18);
     }
 
     function test_theSeedLocksOneShareForEver() public view {
