@@ -23,6 +23,16 @@ contract FeeIndexTest is Test {
         assertApproxEqRel(index, expected, 100);
     }
 
+    /// Beyond the power series' range the exponent is halved.
+    function test_aThousandYearsCompoundYearByYear() public pure {
+        uint256 expected = RAY;
+        for (uint256 year; year < 1_000; ++year) {
+            expected = expected * 9_905 / 10_000;
+        }
+        uint256 index = FeeIndex.indexAt(FeeIndex.ratePerYear(95), 1_000 * 365 days);
+        assertApproxEqRel(index, expected, 1e5);
+    }
+
     function test_genesisIsExactlyRay() public pure {
         assertEq(FeeIndex.indexAt(FeeIndex.ratePerYear(95), 0), RAY);
     }
