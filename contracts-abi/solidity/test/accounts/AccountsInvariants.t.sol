@@ -5,7 +5,6 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {TradeBounds} from "../../src/accounts/TradeBounds.sol";
 import {ICoverMarket} from "../../src/interfaces/ICoverMarket.sol";
 import {ICoverModule} from "../../src/interfaces/ICoverModule.sol";
-import {ISafe} from "../../src/interfaces/ISafe.sol";
 import {ISessionModule} from "../../src/interfaces/ISessionModule.sol";
 import {OwnersAndStrangers} from "./OwnersAndStrangers.sol";
 
@@ -204,13 +203,10 @@ contract AccountsInvariantsTest is OwnersAndStrangers {
                 "lost too much"
             );
         }
-        assertEq(_allowances(), 0, "an allowance is left");
-        assertEq(ISafe(account).getThreshold(), 1);
-        assertEq(ISafe(account).getOwners().length, 1);
-        assertTrue(ISafe(account).isOwner(owner));
     }
 
     function afterInvariant() public {
+        _assertIntact();
         this.report(vm, "accounts");
     }
 }

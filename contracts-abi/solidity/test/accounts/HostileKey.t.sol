@@ -39,7 +39,7 @@ contract HostileKeyTest is KeyActs {
         assertLe(day.loss, 500e6 / 100 + 20e6 + 40e6);
         assertGe(day.loss, 4e6 + trades * 2e6 + covers * 8_999_100, "the attack does not bite");
         assertGt(before, usdg.balanceOf(account));
-        assertEq(_allowances(), 0);
+        _assertIntact();
     }
 
     /// forge-config: default.fuzz.runs = 64

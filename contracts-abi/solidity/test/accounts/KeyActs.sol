@@ -2,11 +2,13 @@
 pragma solidity ^0.8.28;
 
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
+import {TradeBounds} from "../../src/accounts/TradeBounds.sol";
 import {BasketVault} from "../../src/basket/BasketVault.sol";
 import {IBasketVault} from "../../src/interfaces/IBasketVault.sol";
 import {SwapCall} from "../../src/interfaces/IBasketZapper.sol";
 import {ICoverMarket} from "../../src/interfaces/ICoverMarket.sol";
 import {ICoverModule} from "../../src/interfaces/ICoverModule.sol";
+import {INavOracle} from "../../src/interfaces/INavOracle.sol";
 import {ISessionModule} from "../../src/interfaces/ISessionModule.sol";
 import {KeyBooks} from "./KeyBooks.sol";
 
@@ -199,11 +201,11 @@ abstract contract KeyActs is KeyBooks {
         } else if (way == 5) {
             terms.toBps = terms.fromBps;
             action.data = abi.encode(terms);
-            why = ISessionModule.ModuleCallFailed.selector;
+            why = _marketsRefusal();
         } else if (way == 6) {
             terms.week += 3;
             action.data = abi.encode(terms);
-            why = ISessionModule.ModuleCallFailed.selector;
+            why = _marketsRefusal();
         } else if (way == 7) {
             action.fee = bound(seed >> 96, 10e6 + 1, type(uint256).max);
             why = ISessionModule.FeeTooHigh.selector;
@@ -224,6 +226,14 @@ abstract contract KeyActs is KeyBooks {
             action.nonce = uint160(action.nonce); // no space at all
             why = ISessionModule.WrongNonceSpace.selector;
         }
+    }
+
+    /// Of terms that only the market looks at; the holding comes before.
+    function _marketsRefusal() private view returns (bytes4) {
+        (uint256 nav,,) = oracle.tryReferenceNav(address(covered));
+        if (nav == 0) return INavOracle.NoReference.selector;
+        uint256 value = TradeBounds.value(covered.balanceOf(account), nav, Math.Rounding.Floor);
+        return value < 5e6 ? ICoverModule.NotAHolder.selector : ISessionModule.ModuleCallFailed.selector;
     }
 
     function _left(uint256 limit, uint256 used) private pure returns (uint256) {

@@ -18,7 +18,6 @@ interface ISafeModules {
         external
         view
         returns (address[] memory modules, address next);
-    function nonce() external view returns (uint256);
 }
 
 /// The books of an account with two hostile keys: whatever is sent goes through `_submit`, which looks at the
@@ -45,7 +44,6 @@ abstract contract KeyBooks is CoverActions, HandlerStats {
         uint256 coveredShares;
         uint256 mixedShares;
         uint256[7] others; // what no session may lower: the constituents and ETH
-        bytes32 rest; // what no session may change: owners, threshold, modules, guard, handler, allowances …
         uint256 turnover;
         uint256 fees;
         uint256 cover;
@@ -65,6 +63,7 @@ abstract contract KeyBooks is CoverActions, HandlerStats {
     }
 
     IUniPool internal trap;
+    bytes32 internal founded; // the account, but for what its keys may move
     uint256 internal ownersOffer; // of cover, from the account
     address[KEYS] internal keys;
     uint256[KEYS] internal keyKeys;
@@ -93,6 +92,7 @@ abstract contract KeyBooks is CoverActions, HandlerStats {
         usdg.approve(address(market), 100e6);
         ownersOffer = market.offer(terms, true);
         vm.stopPrank();
+        founded = _restOfTheAccount();
         for (uint8 i; i < KEYS; i++) {
             (keys[i], keyKeys[i]) = makeAddrAndKey(i == 0 ? "session key" : "second session key");
             days_[i].number = vm.getBlockTimestamp() / 1 days;
@@ -204,7 +204,7 @@ abstract contract KeyBooks is CoverActions, HandlerStats {
         for (uint256 i; i < before.others.length; i++) {
             assertGe(after_.others[i], before.others[i], "another token left the account");
         }
-        assertEq(after_.rest, before.rest, "the account itself changed");
+        _assertIntact();
         assertEq(after_.fees, before.fees + s.fee, "fees miscounted");
         Day storage day = days_[s.who];
         day.actions++;
@@ -255,12 +255,17 @@ abstract contract KeyBooks is CoverActions, HandlerStats {
             weth.balanceOf(account),
             account.balance
         ];
-        look.rest = _restOfTheAccount();
         (look.turnover, look.fees) = module.usageOf(account, keys[ofKey]);
         look.cover = coverModule.usageOf(account, keys[ofKey]);
     }
 
-    function _restOfTheAccount() internal view returns (bytes32) {
+    /// Owners, threshold, modules, guard, handler, singleton; a basket that no key trades; allowances: as founded.
+    function _assertIntact() internal view {
+        assertEq(_restOfTheAccount(), founded, "the account itself changed");
+        assertEq(_allowances(), 0, "an allowance is left");
+    }
+
+    function _restOfTheAccount() private view returns (bytes32) {
         (address[] memory modules,) = ISafeModules(account).getModulesPaginated(SENTINEL, 10);
         return keccak256(
             abi.encode(
@@ -268,20 +273,18 @@ abstract contract KeyBooks is CoverActions, HandlerStats {
                 exits.escrowedShares(account, address(covered)),
                 ISafe(account).getOwners(),
                 ISafe(account).getThreshold(),
-                ISafeModules(account).nonce(),
                 modules,
                 account.codehash,
                 // SafeStorage's singleton; keccak256("guard_manager.guard.address"); FallbackManager's handler
                 vm.load(account, 0),
                 vm.load(account, 0x4a204f620c8c5ccdca3fd54d003badd85ba500436a431f0cbda4f558c93c34c8),
-                vm.load(account, 0x6c9a6c4a39284e37ed1cf53d337577d14212a4870fb976a4366c693b939918d5),
-                _allowances()
+                vm.load(account, 0x6c9a6c4a39284e37ed1cf53d337577d14212a4870fb976a4366c693b939918d5)
             )
         );
     }
 
     /// The sum of what anyone could still pull; zero at rest.
-    function _allowances() internal view returns (uint256 total) {
+    function _allowances() private view returns (uint256 total) {
         BasketVault[3] memory vaults = [covered, mixed, tech];
         address[4] memory spenders = [address(zapper), address(market), address(exits), swapRouter];
         for (uint256 i; i < spenders.length; i++) {
