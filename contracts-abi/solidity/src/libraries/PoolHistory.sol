@@ -6,198 +6,187 @@ import {IUniswapV3Pool} from "../interfaces/uniswap/IUniswapV3Pool.sol";
 /// What a Uniswap v3 pool's `observe` answers, to the last bit, for a third of its gas. The pool searches its ring of
 /// observations by halves and reads two slots a step; here the search goes where the pool's pace of writing says,
 /// reads one slot a step, and starts each moment's search where the last one ended.
+/// `open`, then `reaches`, then `seek` for ages in rising order. Any failure, lack of gas included, reverts.
 library PoolHistory {
-    /// The pool now, and where its ring of observations stands.
-    struct Ring {
+    /// The pool now, where its ring of observations stands, and how far the search has come. A point is an observation
+    /// in memory: age in seconds, tick and liquidity accumulators, whether written, and writes before the newest.
+    struct Search {
         address pool;
-        uint160 sqrtPriceX96;
-        int24 tick;
+        uint160 sqrtPriceX96; // now
+        int24 tick; // now
         uint256 index; // of the newest observation
         uint256 cardinality;
-    }
-
-    /// One observation; the first four words as `observations` answers them, but for the age.
-    struct Point {
-        uint256 age; // seconds before now
-        int56 ticks;
+        uint256 newest; // point
+        uint256 oldest; // point
+        uint256 newer; // point: at the moment sought, or after it
+        uint256 older; // point: at the moment sought, or before it
+        uint256 liquidity; // now, at least one; zero until it is needed
+        int56 ticks; // accumulators of the moment sought
         uint160 perLiquidity;
-        bool written; // false in a slot not used yet
-        uint256 back; // writes before the newest
-    }
-
-    /// The two points that the search has narrowed a moment to, between the ring's ends.
-    struct Search {
-        Point newest;
-        Point oldest;
-        Point newer;
-        Point older;
-        uint256 liquidity; // now, where a moment is later than the newest observation; never zero
     }
 
     uint256 private constant GUESSES = 5; // then by halves, so that no ring is searched for long
 
     /// The pool's price, tick and place in its ring, from one read of slot0.
-    function open(address pool) internal view returns (Ring memory ring) {
+    function open(address pool) internal view returns (Search memory search) {
         bytes4 selector = IUniswapV3Pool.slot0.selector;
         assembly ("memory-safe") {
             // slot0 answers price, tick, index, cardinality and three words more: the first four fit the struct.
             mstore(0, selector)
-            if iszero(staticcall(gas(), pool, 0, 4, add(ring, 32), 128)) {
-                returndatacopy(mload(0x40), 0, returndatasize())
-                revert(mload(0x40), returndatasize())
+            if iszero(staticcall(gas(), pool, 0, 4, add(search, 32), 128)) {
+                returndatacopy(mload(64), 0, returndatasize())
+                revert(mload(64), returndatasize())
             }
             if lt(returndatasize(), 224) { revert(0, 0) }
-            mstore(ring, pool)
+            mstore(search, pool)
         }
     }
 
-    /// Both accumulators at `count` moments, oldest first: `endsAgo` seconds ago and every `step` seconds before.
-    /// `reaches` is false where `observe` reverts OLD. Any failure, lack of gas included, reverts.
-    function cumulatives(Ring memory ring, uint256 endsAgo, uint256 step, uint256 count)
-        internal
-        view
-        returns (bool reaches, int56[] memory ticks, uint160[] memory perLiquidity)
-    {
-        Search memory search = _search(ring, endsAgo);
-        if (endsAgo + step * (count - 1) > search.oldest.age) return (false, ticks, perLiquidity);
-        ticks = new int56[](count);
-        perLiquidity = new uint160[](count);
-        for (uint256 i = count; i != 0;) {
-            unchecked {
-                --i;
-            }
-            (ticks[i], perLiquidity[i]) = _at(ring, search, endsAgo);
-            endsAgo += step;
-        }
-        return (true, ticks, perLiquidity);
+    /// False where `observe` reverts OLD: the memory does not go back `age` seconds.
+    function reaches(Search memory search, uint256 age) internal view returns (bool) {
+        uint256 newest = _read(search, 0);
+        // A full ring's oldest observation is in the slot to be written next; a ring not full begins at its first.
+        uint256 oldest = _read(search, search.cardinality - 1);
+        if (_word(oldest, 96) == 0) oldest = _read(search, search.index);
+        (search.newest, search.newer) = (newest, newest);
+        (search.oldest, search.older) = (oldest, oldest);
+        return age <= _word(oldest, 0);
     }
 
-    /// The full ring's oldest observation is in the slot to be written next; a ring not full begins at its first.
-    function _search(Ring memory ring, uint256 endsAgo) private view returns (Search memory search) {
-        uint256 newest = _read(ring, 0);
-        uint256 oldest = _read(ring, ring.cardinality - 1);
+    /// The accumulators `age` seconds ago, into the search.
+    function seek(Search memory search, uint256 age) internal view {
+        if (age <= _word(search.newest, 0)) return _extend(search, age);
+        if (_word(search.older, 0) < age) (search.newer, search.older) = (search.older, search.oldest);
+        _narrow(search, age);
+        _interpolate(search, age);
+    }
+
+    /// Narrows the two points to neighbours, or until one of them is the moment itself. How many writes to go back:
+    /// first at the pace since the newer point, then at the pace between the two, at last by halves; at least one, and
+    /// short of the older. Ages rise strictly with writes, as a pool writes once a second at most, so no divisor is
+    /// zero. In assembly, because most of a reference's own gas goes here.
+    function _narrow(Search memory search, uint256 age) private view {
+        bytes4 selector = IUniswapV3Pool.observations.selector;
         assembly ("memory-safe") {
-            mstore(search, newest)
-            mstore(add(search, 32), oldest)
-            mstore(add(search, 64), newest)
-            mstore(add(search, 96), oldest)
-        }
-        if (!search.oldest.written) {
-            oldest = _read(ring, ring.index);
-            assembly ("memory-safe") {
-                mstore(add(search, 32), oldest)
-                mstore(add(search, 96), oldest)
-            }
-        }
-        uint256 liquidity = search.newest.age > endsAgo ? IUniswapV3Pool(ring.pool).liquidity() : 0;
-        search.liquidity = liquidity == 0 ? 1 : liquidity;
-    }
-
-    /// Asked for ages in rising order.
-    function _at(Ring memory ring, Search memory search, uint256 age) private view returns (int56, uint160) {
-        if (age <= search.newest.age) return _extended(search.newest, age, ring.tick, search.liquidity);
-        if (search.older.age < age) (search.newer, search.older) = (search.older, search.oldest);
-        _narrow(ring, search, age);
-        return _between(search.newer, search.older, age);
-    }
-
-    /// To neighbours, or until one of the two is the moment itself.
-    function _narrow(Ring memory ring, Search memory search, uint256 age) private view {
-        Point memory newer = search.newer;
-        Point memory older = search.older;
-        unchecked {
-            for (uint256 tries; newer.age != age && older.age != age; ++tries) {
-                uint256 room = older.back - newer.back;
-                if (room == 1) break;
-                uint256 back = newer.back + _leap(newer, older, search.newest.age, age, tries);
-                uint256 place = _read(ring, back);
-                Point memory found = newer; // no new memory
-                assembly ("memory-safe") {
-                    found := place
+            let newer := mload(add(search, 224))
+            let older := mload(add(search, 256))
+            for { let tries := 0 } 1 { tries := add(tries, 1) } {
+                let back := mload(add(newer, 128))
+                {
+                    let newerAge := mload(newer)
+                    let span := sub(mload(older), newerAge)
+                    let ahead := sub(age, newerAge)
+                    if or(iszero(ahead), eq(ahead, span)) { break }
+                    let room := sub(mload(add(older, 128)), back)
+                    if eq(room, 1) { break }
+                    let leap := shr(1, room)
+                    if lt(tries, GUESSES) { leap := div(mul(ahead, room), span) }
+                    if iszero(or(tries, iszero(back))) {
+                        leap := div(mul(ahead, back), sub(newerAge, mload(mload(add(search, 160)))))
+                    }
+                    if iszero(leap) { leap := 1 }
+                    if iszero(lt(leap, room)) { leap := sub(room, 1) }
+                    back := add(back, leap)
                 }
-                if (found.age <= age) newer = found;
-                else older = found;
+                // As _read.
+                let found := mload(64)
+                mstore(64, add(found, 160))
+                mstore(0, selector)
+                {
+                    let index := mload(add(search, 96))
+                    if lt(index, back) { index := add(index, mload(add(search, 128))) }
+                    mstore(4, sub(index, back))
+                }
+                if iszero(staticcall(gas(), mload(search), 0, 36, found, 128)) {
+                    returndatacopy(found, 0, returndatasize())
+                    revert(found, returndatasize())
+                }
+                if lt(returndatasize(), 128) { revert(0, 0) }
+                mstore(found, and(sub(timestamp(), mload(found)), 0xffffffff))
+                mstore(add(found, 128), back)
+                switch gt(mload(found), age)
+                case 0 { newer := found }
+                default { older := found }
             }
-        }
-        search.newer = newer;
-        search.older = older;
-    }
-
-    /// How many writes to go back: first at the pace since `newer`, then at the pace between the two, at last by halves;
-    /// at least one, and short of `older`. Ages rise strictly with `back`, as a pool writes once a second at most, so no
-    /// divisor is zero.
-    function _leap(Point memory newer, Point memory older, uint256 newestAge, uint256 age, uint256 tries)
-        private
-        pure
-        returns (uint256 leap)
-    {
-        uint256 guesses = GUESSES;
-        assembly ("memory-safe") {
-            let newerAge := mload(newer)
-            let back := mload(add(newer, 128))
-            let room := sub(mload(add(older, 128)), back)
-            leap := shr(1, room)
-            if lt(tries, guesses) {
-                leap := div(mul(sub(age, newerAge), room), sub(mload(older), newerAge))
-            }
-            if iszero(or(tries, iszero(back))) {
-                leap := div(mul(sub(age, newerAge), back), sub(newerAge, newestAge))
-            }
-            if iszero(leap) { leap := 1 }
-            if iszero(lt(leap, room)) { leap := sub(room, 1) }
+            mstore(add(search, 224), newer)
+            mstore(add(search, 256), older)
         }
     }
 
     /// Oracle.transform of v3-core: the newest observation, carried on at the tick and liquidity of now.
-    function _extended(Point memory newest, uint256 age, int24 tick, uint256 liquidity)
-        private
-        pure
-        returns (int56, uint160)
-    {
+    function _extend(Search memory search, uint256 age) private view {
+        uint256 newest = search.newest;
+        int56 ticks;
+        uint160 perLiquidity;
+        uint256 delta;
+        assembly ("memory-safe") {
+            delta := sub(mload(newest), age)
+            ticks := mload(add(newest, 32))
+            perLiquidity := mload(add(newest, 64))
+        }
+        if (delta != 0 && search.liquidity == 0) {
+            uint256 liquidity = IUniswapV3Pool(search.pool).liquidity();
+            search.liquidity = liquidity == 0 ? 1 : liquidity;
+        }
         unchecked {
-            uint256 delta = newest.age - age;
-            return (
-                newest.ticks + int56(tick) * int56(uint56(delta)),
-                newest.perLiquidity + uint160((delta << 128) / liquidity)
-            );
+            search.ticks = ticks + int56(search.tick) * int56(uint56(delta));
+            search.perLiquidity =
+                delta == 0 ? perLiquidity : perLiquidity + uint160((delta << 128) / search.liquidity);
         }
     }
 
     /// Oracle.observeSingle of v3-core, its rounding included; the accumulators wrap by design.
-    function _between(Point memory newer, Point memory older, uint256 age)
-        private
-        pure
-        returns (int56, uint160)
-    {
-        if (age == newer.age) return (newer.ticks, newer.perLiquidity);
-        unchecked {
-            uint256 span = older.age - newer.age;
-            uint256 delta = older.age - age;
-            return (
-                older.ticks + (newer.ticks - older.ticks) / int56(uint56(span)) * int56(uint56(delta)),
-                older.perLiquidity + uint160(uint256(newer.perLiquidity - older.perLiquidity) * delta / span)
-            );
+    function _interpolate(Search memory search, uint256 age) private pure {
+        uint256 newer = search.newer;
+        uint256 older = search.older;
+        int56 ticks;
+        uint160 perLiquidity;
+        assembly ("memory-safe") {
+            ticks := mload(add(newer, 32))
+            perLiquidity := mload(add(newer, 64))
+        }
+        uint256 newerAge = _word(newer, 0);
+        if (age != newerAge) {
+            int56 olderTicks;
+            uint160 olderPerLiquidity;
+            assembly ("memory-safe") {
+                olderTicks := mload(add(older, 32))
+                olderPerLiquidity := mload(add(older, 64))
+            }
+            unchecked {
+                uint256 span = _word(older, 0) - newerAge;
+                uint256 delta = _word(older, 0) - age;
+                ticks = olderTicks + (ticks - olderTicks) / int56(uint56(span)) * int56(uint56(delta));
+                perLiquidity =
+                    olderPerLiquidity + uint160(uint256(perLiquidity - olderPerLiquidity) * delta / span);
+            }
+        }
+        (search.ticks, search.perLiquidity) = (ticks, perLiquidity);
+    }
+
+    /// The observation written `back` writes before the newest, as a point.
+    function _read(Search memory search, uint256 back) private view returns (uint256 point) {
+        bytes4 selector = IUniswapV3Pool.observations.selector;
+        assembly ("memory-safe") {
+            let index := mload(add(search, 96))
+            if lt(index, back) { index := add(index, mload(add(search, 128))) }
+            point := mload(64)
+            mstore(64, add(point, 160))
+            mstore(0, selector)
+            mstore(4, sub(index, back))
+            if iszero(staticcall(gas(), mload(search), 0, 36, point, 128)) {
+                returndatacopy(point, 0, returndatasize())
+                revert(point, returndatasize())
+            }
+            if lt(returndatasize(), 128) { revert(0, 0) }
+            mstore(point, and(sub(timestamp(), mload(point)), 0xffffffff)) // as the pool's own clock wraps
+            mstore(add(point, 128), back)
         }
     }
 
-    /// The observation written `back` writes before the newest: where its Point lies in memory, which spares the
-    /// compiler's clearing of it.
-    function _read(Ring memory ring, uint256 back) private view returns (uint256 place) {
-        bytes4 selector = IUniswapV3Pool.observations.selector;
+    function _word(uint256 point, uint256 offset) private pure returns (uint256 word) {
         assembly ("memory-safe") {
-            let index := mload(add(ring, 96))
-            if lt(index, back) { index := add(index, mload(add(ring, 128))) }
-            place := mload(64)
-            mstore(64, add(place, 160))
-            mstore(0, selector)
-            mstore(4, sub(index, back))
-            if iszero(staticcall(gas(), mload(ring), 0, 36, place, 128)) {
-                returndatacopy(place, 0, returndatasize())
-                revert(place, returndatasize())
-            }
-            if lt(returndatasize(), 128) { revert(0, 0) }
-            mstore(place, and(sub(timestamp(), mload(place)), 0xffffffff)) // as the pool's own clock wraps
-            mstore(add(place, 128), back)
+            word := mload(add(point, offset))
         }
     }
 }

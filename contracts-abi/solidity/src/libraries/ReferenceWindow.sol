@@ -7,6 +7,8 @@ import {PoolHistory} from "./PoolHistory.sol";
 
 /// Ten minutes of one pool, judged by rule 1: long enough a memory, thick in each sub-window, calm between them.
 library ReferenceWindow {
+    using PoolHistory for PoolHistory.Search;
+
     /// `tick`: the mean of the window, rounded down, where `reason` is None. `spot`: the pool's price now.
     struct Reading {
         INavOracle.Invalid reason;
@@ -41,45 +43,45 @@ library ReferenceWindow {
         uint256 subWindow,
         uint256 minCardinality
     ) private view returns (Reading memory reading) {
-        PoolHistory.Ring memory ring = PoolHistory.open(pool);
-        reading.spot = ring.sqrtPriceX96;
-        if (ring.cardinality < minCardinality) {
+        PoolHistory.Search memory search = PoolHistory.open(pool);
+        reading.spot = search.sqrtPriceX96;
+        if (search.cardinality < minCardinality) {
             reading.reason = INavOracle.Invalid.Cardinality;
-            return reading;
-        }
-        (bool reaches, int56[] memory ticks, uint160[] memory perLiquidity) =
-            PoolHistory.cumulatives(ring, endsAgo, subWindow, Constants.REFERENCE_WINDOW / subWindow + 1);
-        if (!reaches) {
+        } else if (!search.reaches(endsAgo + Constants.REFERENCE_WINDOW)) {
             reading.reason = INavOracle.Invalid.TooYoung;
-            return reading;
+        } else {
+            (reading.reason, reading.tick) = _judge(search, endsAgo, subWindow, minLiquidity);
         }
-        reading.reason = _judge(ticks, perLiquidity, minLiquidity, subWindow);
-        reading.tick = _mean(ticks[0], ticks[ticks.length - 1], Constants.REFERENCE_WINDOW);
     }
 
-    function _judge(
-        int56[] memory ticks,
-        uint160[] memory perLiquidity,
-        uint128 minLiquidity,
-        uint256 subWindow
-    ) private pure returns (INavOracle.Invalid) {
+    /// Sub-window by sub-window, the latest first.
+    function _judge(PoolHistory.Search memory search, uint256 age, uint256 subWindow, uint128 minLiquidity)
+        private
+        view
+        returns (INavOracle.Invalid, int24)
+    {
+        search.seek(age);
+        int56 end = search.ticks;
         int24 lowest = type(int24).max;
         int24 highest = type(int24).min;
         unchecked {
-            for (uint256 i = 1; i < ticks.length; ++i) {
-                uint160 spent = perLiquidity[i] - perLiquidity[i - 1]; // the pool's accumulator wraps by design
+            for (uint256 left = Constants.REFERENCE_WINDOW; left != 0; left -= subWindow) {
+                int56 ticks = search.ticks;
+                uint160 spent = search.perLiquidity;
+                search.seek(age += subWindow);
+                spent -= search.perLiquidity; // the pool's accumulator wraps by design
                 // Harmonic mean liquidity: seconds x 2^128 over what the accumulator gained. One unit of slack: the
                 // accumulator rounds differently once a later observation exists, and may not tip the verdict by it.
                 if (spent > 1 && (subWindow << 128) / (spent - 1) < minLiquidity) {
-                    return INavOracle.Invalid.Thin;
+                    return (INavOracle.Invalid.Thin, 0);
                 }
-                int24 mean = _mean(ticks[i - 1], ticks[i], subWindow);
+                int24 mean = _mean(search.ticks, ticks, subWindow);
                 if (mean < lowest) lowest = mean;
                 if (mean > highest) highest = mean;
             }
         }
-        if (highest - lowest > Constants.MAX_SUB_WINDOW_TICK_SPREAD) return INavOracle.Invalid.Jumpy;
-        return INavOracle.Invalid.None;
+        if (highest - lowest > Constants.MAX_SUB_WINDOW_TICK_SPREAD) return (INavOracle.Invalid.Jumpy, 0);
+        return (INavOracle.Invalid.None, _mean(search.ticks, end, Constants.REFERENCE_WINDOW));
     }
 
     function _mean(int56 from, int56 to, uint256 period) private pure returns (int24) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-import {PoolHistory} from "../../../src/libraries/PoolHistory.sol";
+import {RingReader} from "../../support/RingReader.sol";
 import {TestToken} from "../../support/TestToken.sol";
 import {IUniPool, UniswapFixture} from "../../support/UniswapFixture.sol";
 
@@ -73,7 +73,7 @@ contract RingShapesTest is UniswapFixture {
         view
         returns (bool reaches, int56[] memory ticks, uint160[] memory perLiquidity)
     {
-        return PoolHistory.cumulatives(PoolHistory.open(address(pool)), endsAgo, step, count);
+        return RingReader.read(address(pool), endsAgo, step, count);
     }
 
     function _assertSame(uint256 endsAgo, uint256 step, uint256 count) private view {
