@@ -2,7 +2,8 @@
  * What `npm run deploy` does: plan, deploy through the journal, verify, write the deployment file. Nothing here uses an
  * Anvil method, so it runs against any endpoint of chain 4663.
  */
-import { existsSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { formatEther, formatGwei, formatUnits, type LocalAccount } from 'viem';
 import { CHAIN_ID } from '../../../contracts-abi/constants.ts';
 import { type Deployment, readDeployment } from '../../../contracts-abi/deployment.ts';
@@ -24,7 +25,7 @@ import { restatePrices } from './restate.ts';
 import { describeStanding } from './standing.ts';
 import { verifyDeployment, verifyStanding } from './verify.ts';
 
-export type Say = (line: string) => void;
+export type Say = (line: string) => unknown;
 
 /** Deploys, or goes on with what an earlier run began. `restate`: with stated prices of now for what is not sent yet. */
 export async function deploy(
@@ -35,6 +36,7 @@ export async function deploy(
 ): Promise<void> {
   await assertChain(client);
   const account = loadDeployer(config);
+  prepareFolder(config);
   const lock = lockFolder(journalPath(config));
   if (lock === null) throw new DeployError('another npm run deploy is under way with this journal');
   try {
@@ -54,11 +56,12 @@ export async function deploy(
 export async function dryRun(client: ReadClient, config: DeployConfig, say: Say): Promise<void> {
   await assertChain(client);
   const account = loadDeployer(config);
-  const journal = Journal.open(journalPath(config));
+  const journal = Journal.read(journalPath(config));
   let header: JournalHeader;
   if (journal === null) {
     header = await newHeader(client, account, await freshPlan(client, account, config));
     if (config.DEPLOY_PLAN_FILE === undefined) {
+      prepareFolder(config);
       const path = `${config.DEPLOYMENT_FILE}.plan`;
       writeFileSync(path, `${planText(header.plan)}\n`);
       say(
@@ -85,18 +88,16 @@ export async function dryRun(client: ReadClient, config: DeployConfig, say: Say)
   say(text);
   if (short !== null) say(short);
   for (const line of missing) say(`Constituent of the seed shares: ${line}`);
-  journal?.close();
 }
 
 /** Checks what stands against the deployment file, and against the journal's plan where it is still there. */
 export async function verify(client: ReadClient, config: DeployConfig, say: Say): Promise<void> {
   await assertChain(client);
-  const deployment = readDeployment(config.DEPLOYMENT_FILE);
+  const deployment = deploymentIn(config);
   await verifyStanding(client, deployment);
-  const journal = Journal.open(journalPath(config));
+  const journal = Journal.read(journalPath(config));
   if (journal !== null) {
     const { header, decisions } = journal;
-    journal.close();
     const account = { address: header.deployer } as LocalAccount;
     const { deployed } = await walk(client, account, header, decisions);
     await assertSameFile(config, deployed.deployment);
@@ -105,6 +106,13 @@ export async function verify(client: ReadClient, config: DeployConfig, say: Say)
   }
   for (const line of await describeStanding(client, deployment)) say(line);
   say(`${config.DEPLOYMENT_FILE} is what stands on chain ${CHAIN_ID}.`);
+}
+
+/** Throws the file system's own words when files cannot be written there. */
+function prepareFolder(config: DeployConfig): void {
+  const folder = dirname(config.DEPLOYMENT_FILE);
+  mkdirSync(folder, { recursive: true });
+  accessSync(folder, constants.W_OK);
 }
 
 function journalPath(config: DeployConfig): string {
@@ -243,8 +251,16 @@ async function funds(
   return { text, short };
 }
 
+function deploymentIn({ DEPLOYMENT_FILE: path }: DeployConfig): Deployment {
+  try {
+    return readDeployment(path);
+  } catch (error) {
+    throw new DeployError(error instanceof Error ? error.message : String(error), error);
+  }
+}
+
 async function assertSameFile(config: DeployConfig, deployment: Deployment): Promise<void> {
-  const file = readDeployment(config.DEPLOYMENT_FILE);
+  const file = deploymentIn(config);
   await compare(
     `contents of ${config.DEPLOYMENT_FILE} and the deployment`,
     Object.entries(deployment).map(([name, value]) => ({

@@ -1,10 +1,11 @@
 /** Runs the real deploy command against a fork of the synthetic live chain, and breaks it off on purpose. */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Hex } from 'viem';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import { type Deployment, readDeployment } from '../../../contracts-abi/deployment.ts';
 import { localTokenAbi } from '../../../contracts-abi/generated/index.ts';
 import { LIVE_STOCKS } from '../../../contracts-abi/live-addresses.ts';
 import { type Anvil, startAnvil } from '../../anvil.ts';
@@ -13,6 +14,7 @@ import { CHAIN_ARGUMENTS } from '../arguments.ts';
 import { type ChainClient, connect, write } from '../client.ts';
 import { startSyntheticLive } from '../live/synthetic.ts';
 import { devAccount } from '../seed/accounts.ts';
+import { runCli } from './cli.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
@@ -31,7 +33,9 @@ export type Site = {
   key: Hex;
   deployer: PrivateKeyAccount;
   deploymentFile: string;
-  /** `env` on top of what every run has; a flag such as "--verify". */
+  /** The command in this process: for what needs no process of its own. */
+  call(env?: Record<string, string>, ...flags: string[]): Promise<Outcome>;
+  /** The command as an operator runs it. `env` comes on top of what every run has. */
   run(env?: Record<string, string>, ...flags: string[]): Promise<Outcome>;
   /** Runs and sends SIGKILL at the n-th broadcast of this run: before the node sees it, or after. */
   runKilled(
@@ -42,8 +46,71 @@ export type Site = {
   stop(): Promise<void>;
 };
 
+export const owner = devAccount('alice').account;
+export const guardian = devAccount('guardian').account;
+export const treasury = devAccount('treasury').account;
+export const ROLES = {
+  DEPLOY_OWNER: owner.address,
+  DEPLOY_GUARDIAN: guardian.address,
+  DEPLOY_TREASURY: treasury.address,
+};
+
+/** An unbroken run of the plan in `planFile`, and where others begin from the same state, plan and key. */
+export type UnbrokenRun = {
+  site: Site;
+  /** Two baskets: enough steps to break off at, few enough to do it often. */
+  planFile: string;
+  outcome: Outcome;
+  deployment: Deployment;
+  steps: number;
+  /** Another fork of the same upstream. */
+  another(): Promise<Site>;
+  stop(): Promise<void>;
+};
+
+export async function runUnbroken(): Promise<UnbrokenRun> {
+  const start = await startLiveWithDeployer();
+  const site = await startSite(start);
+  const sites: Site[] = [site];
+  const dry = await site.call({ ...ROLES }, '--dry-run');
+  if (dry.code !== 0) throw new Error(dry.err);
+  const plan = JSON.parse(readFileSync(`${site.deploymentFile}.plan`, 'utf8')) as {
+    baskets: { ticker: string }[];
+  };
+  plan.baskets = plan.baskets.filter(({ ticker }) => ['CORE', 'ADS'].includes(ticker));
+  const planFile = `${site.deploymentFile}.two`;
+  writeFileSync(planFile, JSON.stringify(plan));
+  const outcome = await site.run({ DEPLOY_PLAN_FILE: planFile });
+  if (outcome.code !== 0) throw new Error(outcome.err);
+  return {
+    site,
+    planFile,
+    outcome,
+    deployment: readDeployment(site.deploymentFile),
+    steps: await nonceOf(site),
+    another: async () => {
+      const fresh = await startSite(start);
+      sites.push(fresh);
+      return fresh;
+    },
+    stop: async () => {
+      for (const one of sites) await one.stop();
+      await start.live.stop();
+    },
+  };
+}
+
+export function nonceOf({ client, deployer }: Site): Promise<number> {
+  return client.getTransactionCount({ address: deployer.address });
+}
+
+/** The lines of the steps that a run sent. */
+export function stepsIn({ out }: Outcome): string[] {
+  return out.match(/^ {2}\d+\/\d+ .*$/gm) ?? [];
+}
+
 /** A deployer that holds what any deployment here takes, on a synthetic live chain that forks start from. */
-export async function startLiveWithDeployer(): Promise<{ live: Anvil; key: Hex }> {
+async function startLiveWithDeployer(): Promise<{ live: Anvil; key: Hex }> {
   const key = generatePrivateKey();
   const { address } = privateKeyToAccount(key);
   const live = await startSyntheticLive();
@@ -60,7 +127,7 @@ export async function startLiveWithDeployer(): Promise<{ live: Anvil; key: Hex }
   return { live, key };
 }
 
-export async function startSite({ live, key }: { live: Anvil; key: Hex }): Promise<Site> {
+async function startSite({ live, key }: { live: Anvil; key: Hex }): Promise<Site> {
   const anvil = await startAnvil({
     forkUrl: live.url,
     args: [...CHAIN_ARGUMENTS, '--no-rate-limit', '--no-storage-caching'],
@@ -68,6 +135,12 @@ export async function startSite({ live, key }: { live: Anvil; key: Hex }): Promi
   const proxy = await startProxy(anvil.url);
   const folder = mkdtempSync(join(tmpdir(), 'deploy-'));
   const deploymentFile = join(folder, 'deployment.json');
+  const settings = {
+    RPC_URLS: proxy.url,
+    DEPLOYMENT_FILE: deploymentFile,
+    WALLET_PRIVATE_KEYS: key,
+    DEPLOY_POOL_SLOTS: '0',
+  };
   const children = new Set<ReturnType<typeof spawn>>();
 
   const start = (env: Record<string, string>, flags: readonly string[]) => {
@@ -76,14 +149,7 @@ export async function startSite({ live, key }: { live: Anvil; key: Hex }): Promi
       ['--import', 'tsx', 'fork-tests/chain/deploy/main.ts', ...flags],
       {
         cwd: root,
-        env: {
-          PATH: process.env.PATH,
-          RPC_URLS: proxy.url,
-          DEPLOYMENT_FILE: deploymentFile,
-          WALLET_PRIVATE_KEYS: key,
-          DEPLOY_POOL_SLOTS: '0',
-          ...env,
-        },
+        env: { PATH: process.env.PATH, ...settings, ...env },
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     );
@@ -112,6 +178,21 @@ export async function startSite({ live, key }: { live: Anvil; key: Hex }): Promi
     key,
     deployer: privateKeyToAccount(key),
     deploymentFile,
+    async call(env = {}, ...flags) {
+      let out = '';
+      let err = '';
+      const code = await runCli(
+        flags,
+        { ...settings, ...env },
+        (line) => {
+          out += `${line}\n`;
+        },
+        (line) => {
+          err += `${line}\n`;
+        },
+      );
+      return { code, out, err };
+    },
     run: (env = {}, ...flags) => start(env, flags).ended,
     async runKilled(nth, moment, env = {}) {
       const { child, ended } = start(env, []);

@@ -60,18 +60,22 @@ const replanSchema = z.object({ plan: planSchema });
 export type JournalHeader = z.infer<typeof headerSchema>;
 export type JournalStep = z.infer<typeof stepSchema>;
 
-export class Journal {
+/** What a journal says; `path` is where it was found. */
+export type JournalContent = {
+  readonly path: string;
+  readonly header: JournalHeader;
+  readonly decisions: Map<string, string | number>;
+  readonly steps: JournalStep[];
+};
+
+export class Journal implements JournalContent {
   readonly path: string;
   readonly header: JournalHeader;
   readonly decisions: Map<string, string | number>;
   readonly steps: JournalStep[];
   readonly #file: number;
 
-  private constructor(
-    path: string,
-    file: number,
-    content: Pick<Journal, 'header' | 'decisions' | 'steps'>,
-  ) {
+  private constructor(path: string, file: number, content: JournalContent) {
     this.path = path;
     this.#file = file;
     this.header = content.header;
@@ -79,20 +83,23 @@ export class Journal {
     this.steps = content.steps;
   }
 
-  /** Opens what an earlier run left; null when there is nothing. Throws a DeployError when it is damaged. */
+  /** What an earlier run left, to look at only: another run may be writing. Null when there is nothing. */
+  static read(path: string): JournalContent | null {
+    const text = readWhole(path);
+    return text === null ? null : parse(path, text);
+  }
+
+  /**
+   * Takes up what an earlier run left; null when there is nothing. Only for who holds the lock: an unfinished line is
+   * cut off. Throws a DeployError when it is damaged.
+   */
   static open(path: string): Journal | null {
-    let text: string;
-    try {
-      text = readFileSync(path, 'utf8');
-    } catch (error) {
-      // expected: a first run
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-      throw error;
-    }
-    const end = text.lastIndexOf('\n') + 1;
-    const content = parse(path, text.slice(0, end).split('\n').slice(0, -1));
+    const text = readWhole(path);
+    if (text === null) return null;
+    const content = parse(path, text);
     const file = openSync(path, 'r+');
-    ftruncateSync(file, Buffer.byteLength(text.slice(0, end)));
+    ftruncateSync(file, Buffer.byteLength(finished(text)));
+    fsyncSync(file);
     closeSync(file);
     return new Journal(path, openSync(path, 'a'), content);
   }
@@ -106,7 +113,8 @@ export class Journal {
     closeSync(file);
     renameSync(temporary, path);
     syncFolder(dirname(path));
-    return new Journal(path, openSync(path, 'a'), { header, decisions: new Map(), steps: [] });
+    const content = { path, header, decisions: new Map(), steps: [] };
+    return new Journal(path, openSync(path, 'a'), content);
   }
 
   /** For steps that are not in the journal yet; the others are held against what was sent. */
@@ -132,14 +140,29 @@ export class Journal {
   }
 }
 
-function parse(
-  path: string,
-  lines: readonly string[],
-): Pick<Journal, 'header' | 'decisions' | 'steps'> {
+function readWhole(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    // expected: a first run
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** The lines that were written to their end. */
+function finished(text: string): string {
+  return text.slice(0, text.lastIndexOf('\n') + 1);
+}
+
+function parse(path: string, text: string): JournalContent {
+  const lines = finished(text).split('\n').slice(0, -1);
   const [first, ...rest] = lines;
   const header = headerSchema.safeParse(first === undefined ? null : jsonOf(first));
   if (!header.success) {
-    throw new DeployError(`the journal ${path} is damaged: line 1 is not the plan of a deployment`);
+    throw new DeployError(
+      `the journal ${path} is damaged, or of another version: line 1 is not the plan of a deployment`,
+    );
   }
   const decisions = new Map<string, string | number>();
   const steps: JournalStep[] = [];
@@ -159,7 +182,7 @@ function parse(
       steps.push(entry.data);
     }
   }
-  return { header: header.data, decisions, steps };
+  return { path, header: header.data, decisions, steps };
 }
 
 function jsonOf(line: string): unknown {

@@ -8,7 +8,7 @@ import type { ReadClient } from '../client.ts';
 import { discoverMarket } from '../live/discover.ts';
 import { livePlan } from '../live/plan.ts';
 import { DeployError } from './errors.ts';
-import type { Journal, JournalHeader } from './journal.ts';
+import type { JournalContent, JournalHeader } from './journal.ts';
 import type { DeployConfig } from './options.ts';
 import { type BasketPlan, type ProtocolPlan, planSchema, planText, seedNeeds } from './plan.ts';
 import { emptyAddresses } from './verify-externals.ts';
@@ -100,7 +100,7 @@ export async function assertResumable(
   client: ReadClient,
   { address }: LocalAccount,
   config: DeployConfig,
-  { path, header }: Journal,
+  { path, header }: JournalContent,
 ): Promise<void> {
   if (header.deployer !== address) {
     throw new DeployError(

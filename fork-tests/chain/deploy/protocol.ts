@@ -7,22 +7,14 @@
  * The steps depend on the plan alone, and on what `Submitter.decide` remembers: run again over a journal they are the
  * same ones. The deployer holds the constituents of every basket's seed shares.
  */
-import { type Abi, type Address, erc20Abi, getContractAddress, type LocalAccount } from 'viem';
-import {
-  CHAIN_ID,
-  COVER_CUTOFF,
-  COVER_PUBLISH_LEAD,
-  MIN_COVER_USD,
-} from '../../../contracts-abi/constants.ts';
-import { coverWeeks } from '../../../contracts-abi/cover-calendar.ts';
+import { type Abi, type Address, getContractAddress, type LocalAccount } from 'viem';
+import { CHAIN_ID } from '../../../contracts-abi/constants.ts';
 import type { Deployment } from '../../../contracts-abi/deployment.ts';
 import {
   accountsGenesisAbi,
   accountsGenesisBytecode,
   basketRegistryAbi,
   basketRegistryBytecode,
-  basketVaultAbi,
-  basketVaultBytecode,
   basketZapperAbi,
   basketZapperBytecode,
   coverMarketAbi,
@@ -41,15 +33,11 @@ import {
 } from '../../../contracts-abi/generated/index.ts';
 import type { ReadClient } from '../client.ts';
 import type { Contract, Submitter } from '../submitter.ts';
+import { coverSharers, listCover, publishWeeks } from './cover-steps.ts';
 import { completeExternals, type Externals } from './externals.ts';
-import { type BasketPlan, type ProtocolPlan, seedAmount } from './plan.ts';
+import type { ProtocolPlan } from './plan.ts';
+import { deployVault, registryRow } from './vault-steps.ts';
 import { verifyExternals } from './verify-externals.ts';
-
-const ZERO: Address = '0x0000000000000000000000000000000000000000';
-/** Seconds that the first published week keeps above the market's own lead: blocks take a while. */
-const PUBLISH_MARGIN = 3_600;
-/** Part of the cap that a basket's pools carry: it follows their prices until the listing is mined. */
-const COVER_CAP_PERCENT = 90n;
 
 export type Progress = (step: string) => void;
 
@@ -246,82 +234,6 @@ async function growPools(
   }
 }
 
-async function publishWeeks(
-  client: ReadClient,
-  submitter: Submitter,
-  account: LocalAccount,
-  coverMarket: Address,
-  count: number,
-): Promise<void> {
-  if (count === 0) return;
-  const from = await submitter.decide(
-    'first week',
-    async () => {
-      const { timestamp } = await client.getBlock();
-      return Number(timestamp + COVER_CUTOFF + COVER_PUBLISH_LEAD) + PUBLISH_MARGIN;
-    },
-    Math.floor(Date.now() / 1_000) + 2 * 86_400,
-  );
-  const times = coverWeeks(from, count).map(({ close, settle }) => ({ close, settle }));
-  await submitter.write(account, {
-    address: coverMarket,
-    abi: coverMarketAbi,
-    functionName: 'publishWeeks',
-    args: [times],
-  });
-}
-
-/**
- * How many of the cover baskets still to be listed, this one included, hang on a pool of this one: what one takes of a
- * pool, the next has not.
- */
-export function coverSharers(baskets: readonly BasketPlan[], index: number): number {
-  const poolsOf = ({ constituents }: BasketPlan) =>
-    new Set(constituents.flatMap(({ pool, viaWeth }) => (viaWeth ? [pool, 'WETH'] : [pool])));
-  const own = baskets[index];
-  if (own === undefined) return 0;
-  const pools = poolsOf(own);
-  return baskets
-    .slice(index)
-    .filter(
-      (basket) =>
-        basket.cover && [...poolsOf(basket)].some((pool) => pool !== null && pools.has(pool)),
-    ).length;
-}
-
-/** Leaves a basket out whose pools carry less than the least cover. */
-async function listCover(
-  client: ReadClient,
-  submitter: Submitter,
-  account: LocalAccount,
-  coverMarket: Address,
-  ticker: string,
-  vault: Address,
-  sharers: number,
-): Promise<void> {
-  const cap = await submitter.decide(
-    `cover cap of ${ticker}`,
-    async () => {
-      const most = await client.readContract({
-        address: coverMarket,
-        abi: coverMarketAbi,
-        functionName: 'depthCapOf',
-        args: [vault],
-      });
-      return Number((most * COVER_CAP_PERCENT) / (100n * BigInt(sharers)));
-    },
-    Number(MIN_COVER_USD),
-  );
-  if (BigInt(cap) < MIN_COVER_USD) return;
-  await submitter.write(account, {
-    address: coverMarket,
-    abi: coverMarketAbi,
-    functionName: 'listVault',
-    args: [vault, BigInt(cap)],
-    gas: 1_000_000n,
-  });
-}
-
 /** Two steps each: the new owner has nothing until it accepts. */
 async function handOver(
   submitter: Submitter,
@@ -337,58 +249,4 @@ async function handOver(
       args: [owner],
     });
   }
-}
-
-function registryRow(basket: BasketPlan, vault: Address) {
-  const { ticker, name, thesis, group, risk, riskNote, rebalance, ordersEnabled } = basket;
-  return { ticker, name, thesis, group, risk, riskNote, rebalance, vault, ordersEnabled };
-}
-
-/** Approves the constituents of the seed shares to where the vault is going to stand, then deploys it there. */
-async function deployVault(
-  submitter: Submitter,
-  account: LocalAccount,
-  externals: Externals,
-  plan: ProtocolPlan,
-  registry: Address,
-  basket: BasketPlan,
-): Promise<Address> {
-  const vault = await submitter.nextAddress(account, basket.constituents.length);
-  for (const part of basket.constituents) {
-    await submitter.write(account, {
-      address: part.token,
-      abi: erc20Abi,
-      functionName: 'approve',
-      args: [vault, seedAmount(basket, part)],
-    });
-  }
-  const usesWeth = basket.constituents.some(({ viaWeth }) => viaWeth);
-  const config = {
-    name: basket.name,
-    symbol: basket.ticker,
-    constituents: basket.constituents.map((part) => ({
-      token: part.token,
-      genesisUnits: part.genesisUnits,
-      pool: part.pool ?? ZERO,
-      viaWeth: part.viaWeth,
-      minLiquidity: part.minLiquidity,
-    })),
-    managementFeeBps: basket.managementFeeBps,
-    registry,
-    seedTo: account.address,
-    seedShares: basket.seedShares,
-    uniswapFactory: externals.uniswapV3Factory,
-    usdg: externals.usdg,
-    weth: externals.weth,
-    wethUsdgPool: usesWeth ? plan.wethUsdgPool : ZERO,
-    statedPrices: basket.constituents.map(({ statedPrice }) => statedPrice),
-  };
-  const deployed = await submitter.deploy(account, {
-    name: `BasketVault ${basket.ticker}`,
-    abi: basketVaultAbi,
-    bytecode: basketVaultBytecode,
-    args: [config],
-  });
-  if (deployed !== vault) throw new Error(`vault at ${deployed}, predicted ${vault}`);
-  return deployed;
 }

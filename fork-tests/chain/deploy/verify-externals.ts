@@ -1,5 +1,5 @@
 /** Whether what the protocol stands on is what it should be, before anything is built on it. */
-import { type Address, erc20Abi, keccak256 } from 'viem';
+import { type Abi, type Address, erc20Abi, keccak256, toFunctionSelector } from 'viem';
 import {
   quoterV2Abi,
   swapRouter02Abi,
@@ -55,6 +55,17 @@ export async function verifyExternals(
       actual: read(swapRouter02, swapRouter02Abi, 'WETH9'),
       expected: weth,
     },
+    // Both tell factory and WETH alike: only what they can do tells one from the other.
+    {
+      what: 'functions that SwapRouter02 lacks',
+      actual: lackingIn(client, swapRouter02, swapRouter02Abi, ROUTER_FUNCTIONS),
+      expected: [],
+    },
+    {
+      what: 'functions that QuoterV2 lacks',
+      actual: lackingIn(client, quoterV2, quoterV2Abi, QUOTER_FUNCTIONS),
+      expected: [],
+    },
     {
       what: 'factory of QuoterV2',
       actual: read(quoterV2, quoterV2Abi, 'factory'),
@@ -98,6 +109,24 @@ export async function emptyAddresses(
     if (code === undefined || code === '0x') found.push({ name, address });
   }
   return found;
+}
+
+/** The four that the zapper encodes (rule 5), and what quotes are asked with. */
+const ROUTER_FUNCTIONS = ['exactInputSingle', 'exactInput', 'exactOutputSingle', 'exactOutput'];
+const QUOTER_FUNCTIONS = ['quoteExactInput', 'quoteExactOutput'];
+
+/** Names of the functions whose selector is nowhere in the code. */
+async function lackingIn(
+  client: ReadClient,
+  address: Address,
+  abi: Abi,
+  names: readonly string[],
+): Promise<string[]> {
+  const code = (await client.getCode({ address })) ?? '0x';
+  return names.filter((name) => {
+    const item = abi.find((entry) => entry.type === 'function' && entry.name === name);
+    return item?.type !== 'function' || !code.includes(toFunctionSelector(item).slice(2));
+  });
 }
 
 const MULTICALL3_VIEW = [

@@ -16,8 +16,10 @@ import {
 import type { ReadClient } from '../client.ts';
 import { addressViews, atLeast, type Check, compare, oneOf, type Read, reader } from './checks.ts';
 import { AS_BUILT, judgeCode, type OwnContract } from './code.ts';
+import { coverSharers } from './cover-steps.ts';
 import type { Externals } from './externals.ts';
 import type { ProtocolPlan } from './plan.ts';
+import { verifyExternals } from './verify-externals.ts';
 
 const ZERO: Address = '0x0000000000000000000000000000000000000000';
 
@@ -40,6 +42,19 @@ export async function verifyStanding(client: ReadClient, deployment: Deployment)
   const read = reader(client);
   // First whether the contracts are ours at all: what others would answer to our questions says nothing.
   await compare('contracts', codeChecks(client, deployment));
+  const { usdg, weth, multicall3, uniswapV3Factory, swapRouter02, quoterV2 } = deployment;
+  await verifyExternals(client, {
+    usdg,
+    weth,
+    multicall3,
+    uniswapV3Factory,
+    swapRouter02,
+    quoterV2,
+    // The account factory's own, which the file does not name; the plan's check does.
+    safeSingleton: null,
+    safeProxyFactory: null,
+    safeFallbackHandler: null,
+  });
   await compare('deployment', [
     ...wiringChecks(read, deployment),
     ...(await registryChecks(read, deployment)),
@@ -267,9 +282,10 @@ function coverChecks(read: Read, deployment: Deployment, plan: ProtocolPlan): Ch
   const market = (name: string, ...args: unknown[]) =>
     read(coverMarket, coverMarketAbi, name, args) as Promise<bigint>;
   const weeks = read(coverMarket, coverMarketAbi, 'publishedWeeks') as Promise<number[]>;
-  const listing = async (vault: Address): Promise<string> => {
+  const listing = async (vault: Address, index: number): Promise<string> => {
     if ((await market('capOf', vault)) > 0n) return LISTED;
-    return (await market('depthCapOf', vault)) < 2n * MIN_COVER_USD ? TOO_THIN : 'not listed';
+    const least = 2n * MIN_COVER_USD * BigInt(coverSharers(plan.baskets, index));
+    return (await market('depthCapOf', vault)) < least ? TOO_THIN : 'not listed';
   };
   return [
     {
@@ -277,13 +293,17 @@ function coverChecks(read: Read, deployment: Deployment, plan: ProtocolPlan): Ch
       actual: weeks.then((ids) => BigInt(ids.length)),
       expected: atLeast(BigInt(plan.coverWeeks)),
     },
-    ...baskets
-      .filter((_, index) => plan.baskets[index]?.cover === true)
-      .map(({ ticker, vault }) => ({
-        what: `${ticker} in the cover market`,
-        actual: listing(vault),
-        expected: oneOf(LISTED, TOO_THIN),
-      })),
+    ...baskets.flatMap(({ ticker, vault }, index): Check[] =>
+      plan.baskets[index]?.cover === true
+        ? [
+            {
+              what: `${ticker} in the cover market`,
+              actual: listing(vault, index),
+              expected: oneOf(LISTED, TOO_THIN),
+            },
+          ]
+        : [],
+    ),
   ];
 }
 

@@ -15,8 +15,13 @@ const FORMAT = '1';
 
 /** Source files whose change makes a built state stale: bytecode, seed, deploy, prices; not how it all is sent. */
 function sources(): string[] {
-  const folders = ['deploy', 'seed'].map((name) => join(chain, name));
-  const files = ['price.ts', join('market', 'moves.ts')].map((name) => join(chain, name));
+  const folders = [join(chain, 'seed')];
+  const deploy = ['artifacts', 'externals', 'plan', 'protocol', 'cover-steps', 'vault-steps'];
+  const files = [
+    'price.ts',
+    join('market', 'moves.ts'),
+    ...deploy.map((name) => join('deploy', `${name}.ts`)),
+  ].map((name) => join(chain, name));
   folders.push(join(root, 'contracts-abi', 'generated'));
   for (const name of ['deployment.ts', 'constants.ts', 'cover-calendar.ts']) {
     files.push(join(root, 'contracts-abi', name));

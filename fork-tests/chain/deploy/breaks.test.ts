@@ -1,0 +1,208 @@
+/** The real deploy command broken off: SIGKILL at many steps, lost answers, foreign transactions, changed plans. */
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import type { Hex } from 'viem';
+import { generatePrivateKey } from 'viem/accounts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readDeployment } from '../../../contracts-abi/deployment.ts';
+import { localTokenAbi, swapRouter02Abi } from '../../../contracts-abi/generated/index.ts';
+import { LIVE, LIVE_STOCKS } from '../../../contracts-abi/live-addresses.ts';
+import { type ChainClient, sendSigned, write } from '../client.ts';
+import { devAccount } from '../seed/accounts.ts';
+import { nonceOf, owner, runUnbroken, type UnbrokenRun } from './deploy-process.ts';
+import { Journal } from './journal.ts';
+
+let run: UnbrokenRun;
+
+beforeAll(async () => {
+  run = await runUnbroken();
+}, 300_000);
+
+afterAll(() => run?.stop());
+
+test('goes on to the same protocol, however often it is killed before or after a broadcast', async () => {
+  const here = await run.another();
+  const settings = { DEPLOY_PLAN_FILE: run.planFile };
+  const moments = ['before', 'after', 'after', 'before', 'after', 'before'] as const;
+  // Each run is killed at its n-th broadcast. A run after a kill before the broadcast begins by sending those bytes.
+  const nths = [1, 1, 4, 5, 3, 6];
+  for (const [index, moment] of moments.entries()) {
+    const killed = await here.runKilled(nths[index] ?? 1, moment, settings);
+    expect(killed.code).toBeNull();
+    expect(existsSync(here.deploymentFile)).toBe(false);
+  }
+  // A line that was being written when the power went: nothing of it has left.
+  appendFileSync(`${here.deploymentFile}.journal`, '{"step":21,"what":"deployment of Bask');
+  const last = await here.call(settings);
+  expect(last).toMatchObject({ code: 0, err: '' });
+  expect(last.out).toContain('Going on with the deployment');
+
+  const { startBlock: _, ...contracts } = readDeployment(here.deploymentFile);
+  const { startBlock: __, ...expected } = run.deployment;
+  // Addresses follow from nonces: the same ones mean that each step was mined once, in its place.
+  expect(contracts).toEqual(expected);
+  expect(await nonceOf(here)).toBe(run.steps);
+  const journal = Journal.read(`${here.deploymentFile}.journal`);
+  expect(new Set(journal?.steps.map(({ hash }) => hash)).size).toBe(run.steps);
+  const verified = await here.call({}, '--verify');
+  expect(verified).toMatchObject({ code: 0, err: '' });
+}, 300_000);
+
+test('goes on after the endpoint was gone, and survives answers that get lost', async () => {
+  const here = await run.another();
+  const settings = { DEPLOY_PLAN_FILE: run.planFile };
+  // The node has the bytes, the command does not know: the same ones go out again.
+  here.proxy.on('eth_sendRawTransaction', { nth: 2 }, { fault: 'drop', forwarded: true });
+  here.proxy.on('eth_sendRawTransaction', { nth: 4 }, { fault: 'drop', forwarded: false });
+  here.proxy.on(
+    'eth_sendRawTransaction',
+    { nth: 6 },
+    {
+      fault: 'rewrite',
+      rewrite: (reply) => {
+        void here.proxy.pause();
+        return reply;
+      },
+    },
+  );
+  const gone = await here.call(settings);
+  expect(gone.code).toBe(1);
+  expect(gone.err).toMatch(/^deploy: the RPC endpoint does not answer.*run the same command again/);
+  expect(gone.err.trim().split('\n')).toHaveLength(1);
+  await here.proxy.resume();
+  const last = await here.call(settings);
+  expect(last).toMatchObject({ code: 0, err: '' });
+  expect(readDeployment(here.deploymentFile).coverModule).toBe(run.deployment.coverModule);
+  expect(await nonceOf(here)).toBe(run.steps);
+}, 300_000);
+
+test('stops at a foreign transaction in its place, mined or waiting, and sends nothing more', async () => {
+  const here = await run.another();
+  const settings = { DEPLOY_PLAN_FILE: run.planFile };
+  // Step 4 is signed and never leaves; somebody uses the key meanwhile.
+  await here.runKilled(4, 'before', settings);
+  const nonce = await nonceOf(here);
+  expect(nonce).toBe(3);
+  const foreign = (at: number) =>
+    sendSigned(here.client, here.deployer, {
+      to: owner.address,
+      data: '0x',
+      gas: 50_000n,
+      nonce: at,
+    });
+  await foreign(nonce);
+  const stopped = await here.call(settings);
+  expect(stopped.code).toBe(1);
+  expect(stopped.err).toMatch(
+    /^deploy: nonce 3 of the deployer .* was used by another transaction/,
+  );
+  expect(stopped.err.trim().split('\n')).toHaveLength(1);
+  expect(await nonceOf(here)).toBe(nonce + 1);
+
+  // Between two steps: the next one is not even signed.
+  const other = await run.another();
+  await other.runKilled(3, 'after', settings);
+  await other.client.setAutomine(false);
+  await sendSigned(other.client, other.deployer, {
+    to: owner.address,
+    data: '0x',
+    gas: 50_000n,
+    nonce: await nonceOf(other),
+  });
+  const waiting = await other.call(settings);
+  expect(waiting.code).toBe(1);
+  expect(waiting.err).toMatch(/another transaction of the deployer .* is waiting at nonce 3/);
+  const journal = Journal.read(`${other.deploymentFile}.journal`);
+  expect(journal?.steps).toHaveLength(3);
+}, 300_000);
+
+test('stops when the plan, the roles or the key are not those it began with', async () => {
+  const here = await run.another();
+  const settings = { DEPLOY_PLAN_FILE: run.planFile };
+  await here.runKilled(20, 'after', settings);
+  const nonce = await nonceOf(here);
+
+  const role = await here.call({ ...settings, DEPLOY_GUARDIAN: owner.address });
+  expect(role.err).toMatch(/^deploy: the plan changed: DEPLOY_GUARDIAN is /);
+  const text = readFileSync(run.planFile, 'utf8');
+  const otherPlan = `${here.deploymentFile}.other`;
+  writeFileSync(otherPlan, text.replace('US Core', 'US Coal'));
+  const plan = await here.call({ DEPLOY_PLAN_FILE: otherPlan });
+  expect(plan.err).toMatch(/^deploy: the plan changed: .*other is not the plan/);
+  const key = await here.call({ ...settings, WALLET_PRIVATE_KEYS: generatePrivateKey() });
+  expect(key.err).toMatch(/^deploy: the deployment in .* is of the key of /);
+
+  // Other contracts than those that were sent, as after a change of the sources.
+  const path = `${here.deploymentFile}.journal`;
+  const journal = readFileSync(path, 'utf8');
+  const [hash] = /"dataHash":"0x[0-9a-f]{64}"/.exec(journal) ?? [''];
+  writeFileSync(path, journal.replace(hash, `"dataHash":"0x${'ab'.repeat(32)}"`));
+  const sources = await here.call(settings);
+  expect(sources.err).toMatch(/^deploy: the plan changed: step 1 /);
+  writeFileSync(path, journal.replace('"nonce":5,', '"nonce":6,'));
+  expect((await here.call(settings)).err).toMatch(/^deploy: the journal .* lacks a step/);
+  for (const { code, err } of [role, plan, key, sources]) {
+    expect(code).toBe(1);
+    expect(err.trim().split('\n')).toHaveLength(1);
+  }
+  expect(await nonceOf(here)).toBe(nonce);
+}, 300_000);
+
+test('says so when prices left the plan’s meanwhile, and goes on with new ones when told to', async () => {
+  const here = await run.another();
+  const settings = { DEPLOY_PLAN_FILE: run.planFile };
+  // ADS stands, CORE does not.
+  await here.runKilled(18, 'after', settings);
+  await raisePrice(here.client, LIVE_STOCKS.QQQ, 500);
+  const off = await here.call(settings);
+  expect(off.code).toBe(1);
+  expect(off.err).toMatch(/deployment of BasketVault CORE\) would fail.*PriceOffStated/);
+  expect(off.err).toContain('--restate');
+  const restated = await here.call(settings, '--restate');
+  expect(restated).toMatchObject({ code: 0, err: '' });
+  const { startBlock: _, ...contracts } = readDeployment(here.deploymentFile);
+  const { startBlock: __, ...expected } = run.deployment;
+  expect(contracts).toEqual(expected);
+  // The new prices are the plan now, also for a run that is not told.
+  expect(await here.call(settings)).toMatchObject({ code: 0, err: '' });
+}, 300_000);
+
+test('lets one run at a time at a journal', async () => {
+  const here = await run.another();
+  const settings = { DEPLOY_PLAN_FILE: run.planFile };
+  const both = await Promise.all([here.run(settings), here.run(settings)]);
+  const [first, second] = both.toSorted((a, b) => (a.code ?? 9) - (b.code ?? 9));
+  expect(first?.code).toBe(0);
+  // The other one met the lock, or came when all was run.site.
+  if (second?.code === 1) expect(second.err).toContain('another npm run deploy is under way');
+  expect(await nonceOf(here)).toBe(run.steps);
+}, 300_000);
+
+/** Buys `token` with USDG on the synthetic live chain until it costs so many basis points more, about. */
+async function raisePrice(client: ChainClient, token: Hex, bps: number): Promise<void> {
+  const whale = devAccount('dave').account;
+  // 300,000 dollars on each side, over the full range: the price goes with the square of what is on one side.
+  const amountIn = BigInt(Math.round(300_000e6 * (Math.sqrt(1 + bps / 10_000) - 1)));
+  const call = { address: LIVE.usdg, abi: localTokenAbi } as const;
+  await write(client, whale, { ...call, functionName: 'mint', args: [whale.address, amountIn] });
+  await write(client, whale, {
+    ...call,
+    functionName: 'approve',
+    args: [LIVE.swapRouter02, amountIn],
+  });
+  await write(client, whale, {
+    address: LIVE.swapRouter02,
+    abi: swapRouter02Abi,
+    functionName: 'exactInputSingle',
+    args: [
+      {
+        tokenIn: LIVE.usdg,
+        tokenOut: token,
+        fee: 500,
+        recipient: whale.address,
+        amountIn,
+        amountOutMinimum: 0n,
+        sqrtPriceLimitX96: 0n,
+      },
+    ],
+  });
+}
