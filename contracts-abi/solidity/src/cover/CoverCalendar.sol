@@ -37,10 +37,13 @@ abstract contract CoverCalendar is CoverLedger, Ownable2Step {
                     || close < block.timestamp + Constants.COVER_CUTOFF + Constants.COVER_PUBLISH_LEAD
                     || close > block.timestamp + Constants.COVER_PUBLISH_AHEAD
             ) revert BadWeek(close, settle);
+            uint256 from = block.timestamp;
             if (count != 0) {
                 uint32 last = _weekIds[count - 1];
                 if (id <= last || close <= _weeks[last].settle) revert BadWeek(close, settle);
+                if (_weeks[last].close > from) from = _weeks[last].close;
             }
+            if (close > from + Constants.MAX_COVER_GAP) revert BadWeek(close, settle);
             _weekIds.push(id);
             _weeks[id] = Week(close, settle, uint32(count + 1));
             emit WeekPublished(id, close, settle);

@@ -95,11 +95,36 @@ contract CoverCalendarTest is CoverFixture {
         fresh.publishWeeks(calendar(WEEK, 1));
     }
 
-    function test_a_slip_of_the_pen_cannot_end_the_calendar() public {
-        uint48 most = uint48(vm.getBlockTimestamp() + 730 days);
+    function test_nobody_can_jump_the_calendar() public {
+        uint48 most = closeOf(WEEK + 4) + 14 days;
         _refuse(most + 1, most + 2 days);
         _refuse(type(uint48).max - 4 days, type(uint48).max);
         _publish(most, most + 2 days);
+
+        CoverMarket fresh = _fresh();
+        most = uint48(vm.getBlockTimestamp() + 14 days);
+        ICoverMarket.WeekTimes[] memory first = new ICoverMarket.WeekTimes[](1);
+        first[0] = ICoverMarket.WeekTimes(most + 1, most + 2 days);
+        vm.expectRevert(error_(ICoverMarket.BadWeek.selector, most + 1, most + 2 days));
+        fresh.publishWeeks(first);
+        first[0].close = most;
+        fresh.publishWeeks(first);
+        // Once the calendar has run out it goes on from the present.
+        vm.warp(settleOf(WEEK + 20));
+        fresh.publishWeeks(calendar(WEEK + 21, 1));
+    }
+
+    function test_weeks_are_published_for_200_days_at_most() public {
+        vm.warp(closeOf(WEEK + 5) - 8 days);
+        vm.startPrank(protocolOwner);
+        market.publishWeeks(calendar(WEEK + 5, 28)); // the last closes in 8 + 27 x 7 days
+        vm.expectRevert();
+        market.publishWeeks(calendar(WEEK + 33, 1));
+        vm.warp(closeOf(WEEK + 33) - 200 days - 1);
+        vm.expectRevert(error_(ICoverMarket.BadWeek.selector, closeOf(WEEK + 33), settleOf(WEEK + 33)));
+        market.publishWeeks(calendar(WEEK + 33, 1));
+        vm.warp(closeOf(WEEK + 33) - 200 days);
+        market.publishWeeks(calendar(WEEK + 33, 1));
     }
 
     function test_nothing_is_published_when_one_week_is_bad() public {

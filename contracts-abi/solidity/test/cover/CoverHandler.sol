@@ -198,7 +198,7 @@ contract CoverHandler is CoverSteps {
     function publishWeeks(uint256) external {
         _try("publish weeks");
         _publishAhead();
-        if (closeOf(lastWeek + 1) > vm.getBlockTimestamp() + 730 days) return;
+        if (closeOf(lastWeek + 1) > vm.getBlockTimestamp() + 200 days) return;
         vm.prank(protocolOwner);
         market.publishWeeks(calendar(++lastWeek, 1));
         _succeed("publish weeks");
