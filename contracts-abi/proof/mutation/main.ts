@@ -6,10 +6,19 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { folder, mutateProject, sourcesOf, type Mutated } from './project.ts';
-import { runTests, selectTests, withNeighbours } from './run.ts';
+import { closureOf, runTests, selectTests } from './run.ts';
 import { testsOf } from './tests-of.ts';
 
-type Verdict = { key: string; file: string; name: string; verdict: string; seconds: number };
+/** Valid while the source is the same and so are the tests that decided: the one that failed, or all that passed. */
+type Verdict = {
+  file: string;
+  name: string;
+  verdict: 'killed' | 'survived';
+  source: string;
+  tests: string;
+  killer: string; // '' when all tests decided
+  seconds: number;
+};
 type Reason = { file: string; mutant: string; reason: string };
 
 const verdictsFile = join(folder, 'verdicts.jsonl');
@@ -17,12 +26,10 @@ const print = (line: string) => process.stdout.write(`${line}\n`);
 const hash = (...parts: string[]) =>
   createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 24);
 
-function readVerdicts(): Map<string, Verdict> {
-  if (!existsSync(verdictsFile)) return new Map();
-  const lines = readFileSync(verdictsFile, 'utf8').trim().split('\n').filter(Boolean);
-  return new Map(
-    lines.map((line) => JSON.parse(line) as Verdict).map((verdict) => [verdict.key, verdict]),
-  );
+function readVerdicts(): Verdict[] {
+  if (!existsSync(verdictsFile)) return [];
+  const lines = readFileSync(verdictsFile, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as Verdict);
 }
 
 function readReasons(): Reason[] {
@@ -31,37 +38,50 @@ function readReasons(): Reason[] {
 }
 
 /** The verdicts of one file's mutants, running those that are not known yet. */
-function judge(file: string, { project, mutants, sources }: Mutated, known: Map<string, Verdict>) {
-  const tests = testsOf(file, sourcesOf(project, 'test'));
-  if (tests.length === 0) throw new Error(`no tests are named for ${file} in tests-of.ts`);
-  const texts = [...withNeighbours(project, tests), ...sourcesOf(project, 'test/support')].map(
-    (path) => readFileSync(join(project, path), 'utf8'),
+function judge(file: string, { project, mutants, sources }: Mutated, known: Verdict[]): Verdict[] {
+  const paths = testsOf(file, sourcesOf(project, 'test'));
+  if (paths.length === 0) throw new Error(`no tests are named for ${file} in tests-of.ts`);
+  const stateOf = (tests: readonly string[]) =>
+    hash(...closureOf(project, tests).map((path) => readFileSync(join(project, path), 'utf8')));
+  const source = hash(sources.get(file) ?? '');
+  const all = stateOf(paths);
+  const states = new Map(paths.map((path) => [basename(path), stateOf([path])]));
+  const earlier = new Map(
+    known
+      .filter((verdict) => verdict.file === file && verdict.source === source)
+      .filter(({ tests, killer }) => tests === (killer === '' ? all : states.get(killer)))
+      .map((verdict) => [verdict.name, verdict]),
   );
-  const state = hash(sources.get(file) ?? '', ...texts);
   const own = mutants.filter((mutant) => mutant.file === file);
-  const open = own.filter(({ name }) => !known.has(hash(state, name)));
-  if (open.length > 0) {
-    const selected = selectTests(project, tests);
-    const sound = runTests(project, selected, 0);
-    if (sound.status !== 'passed') {
-      throw new Error(
-        `${file}: its tests do not pass unbroken: ${JSON.stringify(sound).slice(0, 6_000)}`,
-      );
-    }
-    for (const { id, name } of open) {
-      const start = Date.now();
-      const run = runTests(project, selected, id);
-      if (run.status === 'broken') throw new Error(`${name}: ${run.output.slice(-4_000)}`);
-      const seconds = Math.round((Date.now() - start) / 100) / 10;
-      const outcome = { passed: 'survived', failed: 'killed', timeout: 'killed' } as const;
-      const key = hash(state, name);
-      const verdict = { key, file, name, verdict: outcome[run.status], seconds };
-      known.set(key, verdict);
-      appendFileSync(verdictsFile, `${JSON.stringify(verdict)}\n`);
-      if (run.status === 'passed') print(`  survived: ${name}`);
-    }
+  if (own.every(({ name }) => earlier.has(name))) {
+    return own.map(({ name }) => earlier.get(name) as Verdict);
   }
-  return own.map(({ name }) => known.get(hash(state, name)) as Verdict);
+  const selected = selectTests(project, paths);
+  const sound = runTests(project, selected, 0);
+  if (sound.status !== 'passed') {
+    const what = JSON.stringify(sound).slice(0, 6_000);
+    throw new Error(`${file}: its tests do not pass unbroken: ${what}`);
+  }
+  return own.map(({ id, name }) => {
+    const before = earlier.get(name);
+    if (before !== undefined) return before;
+    const start = Date.now();
+    const run = runTests(project, selected, id);
+    if (run.status === 'broken') throw new Error(`${name}: ${run.output.slice(-4_000)}`);
+    const killer = run.status === 'failed' && states.has(run.killer) ? run.killer : '';
+    const verdict: Verdict = {
+      file,
+      name,
+      verdict: run.status === 'passed' ? 'survived' : 'killed',
+      source,
+      tests: states.get(killer) ?? all,
+      killer,
+      seconds: Math.round((Date.now() - start) / 100) / 10,
+    };
+    appendFileSync(verdictsFile, `${JSON.stringify(verdict)}\n`);
+    if (run.status === 'passed') print(`  survived: ${name}`);
+    return verdict;
+  });
 }
 
 function main(): void {

@@ -7,13 +7,19 @@ import { forgeBinary } from '../copy.ts';
 
 const TIMEOUT_MS = 600_000;
 
-/** `tests` and what they import from their own folders, so that forge compiles nothing else. */
-export function withNeighbours(project: string, tests: readonly string[]): string[] {
-  const found = new Set(tests);
+/** `files` and what they import, from their own folders alone or from anywhere in the project's tests. */
+export function closureOf(
+  project: string,
+  files: readonly string[],
+  { ownFolders = false }: { ownFolders?: boolean } = {},
+): string[] {
+  const found = new Set(files);
   for (const file of found) {
     const text = readFileSync(join(project, file), 'utf8');
-    for (const [, name = ''] of text.matchAll(/^import .*"\.\/(\w[\w.]*)";/gm)) {
-      found.add(join(dirname(file), name));
+    for (const [, name = ''] of text.matchAll(/^import .*"(\.[\w./]*)";/gm)) {
+      const path = join(dirname(file), name);
+      const wanted = ownFolders ? name.startsWith('./') : path.startsWith('test/');
+      if (wanted) found.add(path);
     }
   }
   return [...found].toSorted();
@@ -24,7 +30,7 @@ export function withNeighbours(project: string, tests: readonly string[]): strin
  * Tests of several folders may lie side by side, since their files have distinct names.
  */
 export function selectTests(project: string, tests: readonly string[]): string {
-  const files = withNeighbours(project, tests);
+  const files = closureOf(project, tests, { ownFolders: true });
   const name = `only-${createHash('sha256').update(files.join()).digest('hex').slice(0, 12)}`;
   mkdirSync(join(project, 'test', name), { recursive: true });
   for (const file of files) {
@@ -37,7 +43,7 @@ export function selectTests(project: string, tests: readonly string[]): string {
 
 export type Run =
   | { status: 'passed' }
-  | { status: 'failed'; test: string }
+  | { status: 'failed'; killer: string } // the test file's name
   | { status: 'timeout' }
   | { status: 'broken'; output: string };
 
@@ -69,9 +75,11 @@ export function runTests(project: string, tests: string, id: number): Run {
   if (error !== undefined && 'code' in error && error.code === 'ETIMEDOUT') {
     return { status: 'timeout' };
   }
-  const failure = /^\[FAIL.*?\] (\w+)\(/m.exec(stdout ?? '');
   if (status === 0 && /[1-9]\d* tests? passed/.test(stdout)) return { status: 'passed' };
-  if (failure !== null) return { status: 'failed', test: failure[1] ?? '' };
-  if (stdout?.includes('[FAIL')) return { status: 'failed', test: 'setUp' };
+  const before = stdout?.split('\n[FAIL')[0] ?? '';
+  if (before.length < (stdout?.length ?? 0)) {
+    const suites = [...before.matchAll(/^Ran \d+ tests? for test\/[\w-]+\/([\w.]+):/gm)];
+    return { status: 'failed', killer: suites.at(-1)?.[1] ?? '' };
+  }
   return { status: 'broken', output: `${stdout}${stderr}` };
 }

@@ -90,6 +90,17 @@ contract BasketZapperTest is ZapperFixture {
         assertLt(net, cost);
     }
 
+    function test_exactInputsMaySpendAllThatTheFundsAllow() public {
+        fundBuyer(100.2e6);
+        SwapCall[] memory swaps = new SwapCall[](2);
+        swaps[0] = exactInputBuy(bravo, 70e6);
+        swaps[1] = exactInputBuy(delta, 30e6);
+        (, uint256 gross, uint256 fee) = buy(stock, 100.2e6, 0, swaps);
+        assertEq(gross, 100e6);
+        assertEq(fee, 0.2e6);
+        assertEq(usdg.balanceOf(carol), 0);
+    }
+
     function test_saysWhatHappened() public {
         (SwapCall[] memory swaps, uint256 expected) = quoteBuy(tech, 3e18);
         fundBuyer(1_000e6);
