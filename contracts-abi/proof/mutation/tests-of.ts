@@ -9,6 +9,7 @@ const ZAPPER = [
   'ZapperCalldata',
   'ZapperReentrancy',
   'ZapperTreasury',
+  'ZapperBudget',
   'MintOnPayment',
 ];
 const ORDERS = ['ExitEscrow', 'LimitEscrow', 'Schedule*', 'EscrowedShares'];

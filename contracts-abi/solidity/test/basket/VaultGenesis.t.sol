@@ -122,6 +122,18 @@ contract VaultGenesisTest is ProtocolFixture {
         _refused();
     }
 
+    function test_theSameConstituentTwiceIsRefused() public {
+        config.constituents[1] = config.constituents[0];
+        config.statedPrices[1] = config.statedPrices[0];
+        _refused();
+    }
+
+    function test_unitsMayFillTheirWord() public {
+        config.constituents[2] =
+            IBasketVault.Constituent(address(echo.token), type(uint128).max, address(0), false, 0);
+        assertEq(_found().previewMint(1e18)[2], type(uint128).max);
+    }
+
     function test_aTokenOfMoreThanEighteenDecimalsIsRefused() public {
         config.constituents[2].token = address(new TestToken("Fine", "FINE", 19));
         _refused();
