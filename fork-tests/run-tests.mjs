@@ -114,6 +114,8 @@ if (process.argv.includes('--system')) {
 } else {
   // The Solidity compiler keeps one core busy for a minute: the checks take the other.
   await Promise.all([checks(), forge()]);
+  // On what forge has just built, so that it only runs.
+  await check('gas of the contracts', bin('tsx'), ['contracts-abi/gas/main.ts', '--check']);
   vitest(['unit', 'chain']);
 }
 

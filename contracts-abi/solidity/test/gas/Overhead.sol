@@ -4,11 +4,11 @@ pragma solidity ^0.8.28;
 import {SwapCall} from "../../src/interfaces/IBasketZapper.sol";
 import {IOrderEscrow} from "../../src/interfaces/IOrderEscrow.sol";
 import {ISessionModule} from "../../src/interfaces/ISessionModule.sol";
-import {GasMeter} from "./GasMeter.sol";
+import {WorldMeter} from "./WorldMeter.sol";
 
 /// Trades next to their bare swaps: the same swaps of the same amounts from a plain wallet, in one multicall of the
 /// router, with approvals given beforehand.
-contract OverheadTest is GasMeter {
+abstract contract Overhead is WorldMeter {
     function test_buy_of_three() public {
         _buy(false, "buy of 3");
     }
@@ -49,29 +49,39 @@ contract OverheadTest is GasMeter {
         bytes memory sig,
         bytes memory bare
     ) private {
-        (address module,, address router,,) = world.addresses();
-        uint256 before = vm.snapshotState();
-        measure(string.concat(name, ", bare swaps"), world.wallet(), router, bare);
-        vm.revertToState(before);
-        measure(
-            string.concat(name, ", session"),
-            world.keeper(),
-            module,
-            abi.encodeCall(ISessionModule.execute, (action, sig))
-        );
+        (address module, address router) = (world.parts().module, world.parts().router);
+        _both(name, router, bare, ", session", module, abi.encodeCall(ISessionModule.execute, (action, sig)));
     }
 
     function _stop(bool large, string memory name) private {
         (bytes32 id, SwapCall[] memory swaps, bytes memory bare) = world.stop(large);
-        (, address exits, address router,,) = world.addresses();
+        (address exits, address router) = (world.parts().exits, world.parts().router);
+        bytes memory payload = abi.encodeCall(IOrderEscrow.fill, (id, swaps, address(0)));
+        _both(name, router, bare, ", fill", exits, payload);
+    }
+
+    function _both(
+        string memory name,
+        address router,
+        bytes memory bare,
+        string memory kind,
+        address target,
+        bytes memory payload
+    ) private {
         uint256 before = vm.snapshotState();
-        measure(string.concat(name, ", bare swaps"), world.wallet(), router, bare);
+        _measure(string.concat(name, ", bare swaps"), wallet, router, bare);
         vm.revertToState(before);
-        measure(
-            string.concat(name, ", fill"),
-            world.keeper(),
-            exits,
-            abi.encodeCall(IOrderEscrow.fill, (id, swaps, address(0)))
-        );
+        _measure(string.concat(name, kind), world.keeper(), target, payload);
+    }
+
+    /// With what the trace does not tell: the refund that was taken off, and what was paid before the first opcode.
+    function _measure(string memory name, address sender, address target, bytes memory payload) private {
+        measure(name, sender, target, payload);
+        emit log_named_uint(string.concat(name, ", refunded"), uint256(int256(vm.lastCallGas().gasRefunded)));
+        uint256 intrinsic = 21_000;
+        for (uint256 i; i < payload.length; ++i) {
+            intrinsic += payload[i] == 0 ? 4 : 16;
+        }
+        emit log_named_uint(string.concat(name, ", intrinsic"), intrinsic);
     }
 }
