@@ -3,6 +3,7 @@
  * protocol on top), its market trading. Writes the deployment file, prints one JSON line when ready, and leaves
  * neither process nor file behind when it stops.
  */
+import { existsSync } from 'node:fs';
 import { ConfigError, loadConfig, loadEnvFile } from '../../runtime/config.ts';
 import { runProcess } from '../../runtime/lifecycle.ts';
 import { createLogger } from '../../runtime/logger.ts';
@@ -15,6 +16,12 @@ function main(): Promise<void> {
   loadEnvFile();
   const config = loadConfig(chainProcessOptions);
   const logger = createLogger('chain', config.LOG_LEVEL);
+  // This process overwrites the deployment file and removes it at its end.
+  if (existsSync(`${config.DEPLOYMENT_FILE}.journal`)) {
+    throw new ConfigError(
+      `DEPLOYMENT_FILE: ${config.DEPLOYMENT_FILE} is of a deployment whose journal stands beside it; the local chain needs another name, for example DEPLOYMENT_FILE=.data/local.json`,
+    );
+  }
   return runProcess(logger, async () => {
     const chain = await startLocalChain({
       port: config.LOCAL_CHAIN_PORT,

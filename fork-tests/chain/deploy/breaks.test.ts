@@ -8,7 +8,7 @@ import { localTokenAbi, swapRouter02Abi } from '../../../contracts-abi/generated
 import { LIVE, LIVE_STOCKS } from '../../../contracts-abi/live-addresses.ts';
 import { type ChainClient, sendSigned, write } from '../client.ts';
 import { devAccount } from '../seed/accounts.ts';
-import { nonceOf, owner, runUnbroken, type UnbrokenRun } from './deploy-process.ts';
+import { nonceOf, owner, runUnbroken, stepsIn, type UnbrokenRun } from './deploy-process.ts';
 import { Journal } from './journal.ts';
 
 let run: UnbrokenRun;
@@ -90,10 +90,10 @@ test('stops at a foreign transaction in its place, mined or waiting, and sends n
       nonce: at,
     });
   await foreign(nonce);
-  const stopped = await here.call(settings);
+  const stopped = await here.call({ ...settings, DEPLOY_WAIT_SECONDS: '5' });
   expect(stopped.code).toBe(1);
   expect(stopped.err).toMatch(
-    /^deploy: nonce 3 of the deployer .* was used by another transaction/,
+    /^deploy: nonce 3 of the deployer .* is used, and no receipt of step 4 .* another transaction was sent with the deployer's key/,
   );
   expect(stopped.err.trim().split('\n')).toHaveLength(1);
   expect(await nonceOf(here)).toBe(nonce + 1);
@@ -113,6 +113,43 @@ test('stops at a foreign transaction in its place, mined or waiting, and sends n
   expect(waiting.err).toMatch(/another transaction of the deployer .* is waiting at nonce 3/);
   const journal = Journal.read(`${other.deploymentFile}.journal`);
   expect(journal?.steps).toHaveLength(3);
+}, 300_000);
+
+test('sends no bytes that would fail by now, and signs them anew when asked to', async () => {
+  const here = await run.another();
+  const settings = { DEPLOY_PLAN_FILE: run.planFile };
+  const weeks = stepsIn(run.outcome).findIndex((line) => line.includes('publishWeeks')) + 1;
+  expect(weeks).toBeGreaterThan(0);
+  await here.runKilled(weeks, 'before', settings);
+  // The first week that was decided on is over before the step ever leaves.
+  await here.client.increaseTime({ seconds: 9 * 86_400 });
+  await here.client.mine({ blocks: 1 });
+  const stale = await here.call(settings);
+  expect(stale.code).toBe(1);
+  expect(stale.err).toMatch(
+    /^deploy: step \d+ \(publishWeeks .* would fail, so it was not sent: BadWeek.*--restate/,
+  );
+  expect(await nonceOf(here)).toBe(weeks - 1);
+  const anew = await here.call(settings, '--restate');
+  expect(anew).toMatchObject({ code: 0, err: '' });
+  expect(await nonceOf(here)).toBe(run.steps);
+  const journal = Journal.read(`${here.deploymentFile}.journal`);
+  expect(journal?.steps[weeks - 1]?.earlier).toHaveLength(1);
+  const verified = await here.call({}, '--verify');
+  expect(verified).toMatchObject({ code: 0, err: '' });
+}, 300_000);
+
+test('decides anew what no signed step rests on yet', async () => {
+  const here = await run.another();
+  const settings = { DEPLOY_PLAN_FILE: run.planFile };
+  const weeks = stepsIn(run.outcome).findIndex((line) => line.includes('publishWeeks')) + 1;
+  await here.runKilled(weeks - 1, 'after', settings);
+  const path = `${here.deploymentFile}.journal`;
+  const { timestamp } = await here.client.getBlock();
+  appendFileSync(path, `${JSON.stringify({ decision: 'first week', value: Number(timestamp) })}\n`);
+  await here.client.increaseTime({ seconds: 9 * 86_400 });
+  await here.client.mine({ blocks: 1 });
+  expect(await here.call(settings)).toMatchObject({ code: 0, err: '' });
 }, 300_000);
 
 test('stops when the plan, the roles or the key are not those it began with', async () => {

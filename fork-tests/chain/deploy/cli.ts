@@ -1,10 +1,10 @@
 /** The command line of `npm run deploy` (main.ts), apart from the process: settings in, lines and an exit code out. */
 import { parseArgs } from 'node:util';
-import { createPublicClient, fallback, http } from 'viem';
+import { BaseError, createPublicClient, fallback, http } from 'viem';
 import { LIVE } from '../../../contracts-abi/live-addresses.ts';
 import { defineBasketChain } from '../../../runtime/chain/client.ts';
 import { ConfigError, loadConfig } from '../../../runtime/config.ts';
-import type { ReadClient } from '../client.ts';
+import { type ReadClient, reasonOf } from '../client.ts';
 import { DifferenceError } from './checks.ts';
 import { deploy, dryRun, type Say, verify } from './command.ts';
 import { DeployError } from './errors.ts';
@@ -70,6 +70,10 @@ function wordsFor(error: unknown): string | null {
   }
   if (isNoAnswer(error)) {
     return 'the RPC endpoint does not answer. What was sent is in the journal: run the same command again to go on';
+  }
+  // viem's whole message names the endpoint, and with it perhaps a provider's key.
+  if (error instanceof BaseError) {
+    return `the RPC endpoint answered with an error: ${reasonOf(error)}. What was sent is in the journal: run the same command again to go on`;
   }
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
   if (typeof code === 'string' && typeof syscall === 'string') {

@@ -42,8 +42,8 @@ export async function deploy(
   try {
     const journal = await openJournal(client, account, config, say);
     try {
-      if (restate) await restateJournal(client, journal, say);
-      await deployThrough(client, account, config, journal, say);
+      const resign = restate ? await restateJournal(client, account, journal, say) : undefined;
+      await deployThrough(client, account, config, journal, say, resign);
     } finally {
       journal.close();
     }
@@ -172,17 +172,29 @@ async function openJournal(
   return Journal.create(path, header);
 }
 
-async function restateJournal(client: ReadClient, journal: Journal, say: Say): Promise<void> {
+/** @returns the last step where it is signed and not mined: it is signed anew where its contents change. */
+async function restateJournal(
+  client: ReadClient,
+  { address }: LocalAccount,
+  journal: Journal,
+  say: Say,
+): Promise<number | undefined> {
   const { plan } = journal.header;
+  const mined = await client.getTransactionCount({ address, blockTag: 'latest' });
+  const last = journal.steps.at(-1);
+  const resign = last !== undefined && mined <= last.nonce ? last.step : undefined;
   const sent = new Set(
     plan.baskets
       .map(({ ticker }) => ticker)
       .filter((ticker) =>
-        journal.steps.some(({ what }) => what === `deployment of BasketVault ${ticker}`),
+        journal.steps.some(
+          ({ step, what }) => step !== resign && what === `deployment of BasketVault ${ticker}`,
+        ),
       ),
   );
   journal.recordPlan(await restatePrices(client, plan, sent));
   say(`Prices of ${plan.baskets.length - sent.size} baskets are stated anew.`);
+  return resign;
 }
 
 async function deployThrough(
@@ -191,6 +203,7 @@ async function deployThrough(
   config: DeployConfig,
   journal: Journal,
   say: Say,
+  resign: number | undefined,
 ): Promise<void> {
   const { plan, deployer } = journal.header;
   const { steps } = await walk(client, account, journal.header, journal.decisions);
@@ -200,6 +213,7 @@ async function deployThrough(
     account,
     journal,
     waitMs: config.DEPLOY_WAIT_SECONDS * 1_000,
+    ...(resign === undefined ? {} : { resign }),
     onStep: (step) => {
       settled.push(step);
       const { index, what, hash, gasUsed, sent } = step;

@@ -90,4 +90,6 @@ export async function listCover(
     args: [vault, BigInt(cap)],
     gas: 1_000_000n,
   });
+  // The next basket's cap depends on what this one has taken of the pools.
+  await submitter.flush();
 }

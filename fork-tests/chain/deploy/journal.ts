@@ -2,7 +2,8 @@
  * The journal of a deployment under way: what was planned, what was decided on the way, and each transaction before it
  * left. What must hold:
  * - a transaction's line is on disk (fsync) before its bytes are broadcast, so whatever may have left is known;
- * - a step has one line, so one transaction: on doubt the same bytes go out again;
+ * - a step has one line, so one transaction: on doubt the same bytes go out again. Where its bytes can no longer succeed
+ *   it may be signed anew, under the same nonce: at most one of the two is ever mined, and both stay on record;
  * - the chain says what became of them. Nothing here claims that a transaction was mined.
  *
  * One JSON object a line, appended. A line without its end was being written when the process died: nothing of it was
@@ -54,11 +55,15 @@ const stepSchema = z.object({
   raw: hex,
 });
 
+/** The last step, signed anew under its nonce. */
+const resignedSchema = stepSchema.extend({ replaces: hex });
+
 /** Takes the place of the header's plan: prices that were stated anew. */
 const replanSchema = z.object({ plan: planSchema });
 
 export type JournalHeader = z.infer<typeof headerSchema>;
-export type JournalStep = z.infer<typeof stepSchema>;
+/** `earlier`: hashes of the same step as it was signed before. */
+export type JournalStep = z.infer<typeof stepSchema> & { earlier: readonly Hex[] };
 
 /** What a journal says; `path` is where it was found. */
 export type JournalContent = {
@@ -131,8 +136,20 @@ export class Journal implements JournalContent {
   /** Returns once the line is on disk. */
   recordStep(step: JournalStep): void {
     if (step.step !== this.steps.length) throw new Error(`step ${step.step} is out of order`);
-    writeLine(this.#file, step);
+    const { earlier: _, ...line } = step;
+    writeLine(this.#file, line);
     this.steps.push(step);
+  }
+
+  /** Of the last step alone, under its own nonce. Returns once the line is on disk. */
+  recordResigned(step: JournalStep): void {
+    const last = this.steps.at(-1);
+    if (last === undefined || last.step !== step.step || last.nonce !== step.nonce) {
+      throw new Error(`step ${step.step} is not the last one`);
+    }
+    const { earlier: _, ...line } = step;
+    writeLine(this.#file, { ...line, replaces: last.hash });
+    this.steps[this.steps.length - 1] = { ...step, earlier: [...last.earlier, last.hash] };
   }
 
   close(): void {
@@ -167,19 +184,28 @@ function parse(path: string, text: string): JournalContent {
   const decisions = new Map<string, string | number>();
   const steps: JournalStep[] = [];
   for (const [index, line] of rest.entries()) {
-    const entry = z.union([decisionSchema, stepSchema, replanSchema]).safeParse(jsonOf(line));
+    const entry = z
+      .union([decisionSchema, resignedSchema, stepSchema, replanSchema])
+      .safeParse(jsonOf(line));
     if (!entry.success)
       throw new DeployError(`the journal ${path} is damaged at line ${index + 2}`);
     if ('plan' in entry.data) {
       header.data.plan = entry.data.plan;
     } else if ('decision' in entry.data) {
       decisions.set(entry.data.decision, entry.data.value);
+    } else if ('replaces' in entry.data) {
+      const { replaces, ...step } = entry.data;
+      const last = steps.at(-1);
+      if (last?.hash !== replaces || last.nonce !== step.nonce || last.step !== step.step) {
+        throw new DeployError(`the journal ${path} lacks a step before line ${index + 2}`);
+      }
+      steps[steps.length - 1] = { ...step, earlier: [...last.earlier, replaces] };
     } else {
       const { step, nonce } = entry.data;
       if (step !== steps.length || nonce !== header.data.firstNonce + step) {
         throw new DeployError(`the journal ${path} lacks a step before line ${index + 2}`);
       }
-      steps.push(entry.data);
+      steps.push({ ...entry.data, earlier: [] });
     }
   }
   return { path, header: header.data, decisions, steps };

@@ -1,6 +1,8 @@
 /**
  * Submits a deployment's steps one at a time through its journal. What must hold:
- * - a step's bytes are on disk before they are broadcast, and never signed a second time;
+ * - a step's bytes are on disk before they are broadcast, and not signed a second time, but where the operator asks for
+ *   it (`resign`) after they can no longer succeed: then under the same nonce, so that one of the two at most is mined;
+ * - bytes that an earlier run left unmined and that would fail now are not sent: a reverted step ends a deployment;
  * - a step that the journal has is held against what the plan asks for now: if they differ, nothing more is sent;
  * - nonces are the journal's: another transaction of the deployer's in between, mined or waiting, stops the run.
  *
@@ -15,6 +17,7 @@ import {
   type Hex,
   keccak256,
   type LocalAccount,
+  parseTransaction,
   type TransactionReceipt,
   TransactionReceiptNotFoundError,
 } from 'viem';
@@ -32,6 +35,8 @@ export type JournaledOptions = {
   journal: Journal;
   /** Longest wait for one transaction to be mined, and for a node that lags. */
   waitMs: number;
+  /** The journal's last step, unmined, to be signed anew where its contents differ by now. */
+  resign?: number;
   onStep?: (step: SettledStep) => void;
 };
 
@@ -59,9 +64,11 @@ export function submitJournaled(options: JournaledOptions): Submitter {
     const index = next;
     next += 1;
     const known = journal.steps[index];
-    if (known !== undefined) assertSame(known, what, request);
-    const step = known ?? (await sign(options, index, what, request));
-    const receipt = await settle(options, step, known === undefined);
+    const anew = known !== undefined && index === options.resign && !isSame(known, request);
+    if (known !== undefined && !anew) assertSame(known, what, request);
+    const fresh = known === undefined || anew;
+    const step = fresh ? await sign(options, index, what, request, known) : known;
+    const receipt = await settle(options, step, request, fresh);
     if (receipt.status !== 'success') {
       throw new DeployError(
         `step ${index + 1} (${what}) was mined and reverted: ${step.hash}. The deployment cannot go on; begin anew with ${journal.path} moved away`,
@@ -73,7 +80,7 @@ export function submitJournaled(options: JournaledOptions): Submitter {
       hash: step.hash,
       gasUsed: receipt.gasUsed,
       wei: receipt.gasUsed * receipt.effectiveGasPrice,
-      sent: known === undefined,
+      sent: fresh,
     });
   };
   const assertOwn = ({ address }: LocalAccount): void => {
@@ -106,7 +113,9 @@ export function submitJournaled(options: JournaledOptions): Submitter {
     nextAddress: async (_, ahead) => addressAt(next + ahead),
     async decide(name, read) {
       const known = journal.decisions.get(name);
-      if (known !== undefined) return known as Awaited<ReturnType<typeof read>>;
+      // Until a step rests on it, a decision is made again: the world may have moved since.
+      const bound = next < journal.steps.length && next !== options.resign;
+      if (known !== undefined && bound) return known as Awaited<ReturnType<typeof read>>;
       const value = await read();
       journal.recordDecision(name, value);
       return value;
@@ -115,43 +124,65 @@ export function submitJournaled(options: JournaledOptions): Submitter {
   };
 }
 
-function assertSame(known: JournalStep, what: string, request: Request): void {
-  const same =
+function isSame(known: JournalStep, request: Request): boolean {
+  return (
     known.to?.toLowerCase() === request.to?.toLowerCase() &&
     known.value === (request.value ?? 0n).toString() &&
-    known.dataHash === keccak256(request.data);
-  if (same) return;
+    known.dataHash === keccak256(request.data)
+  );
+}
+
+function assertSame(known: JournalStep, what: string, request: Request): void {
+  if (isSame(known, request)) return;
   throw new DeployError(
     `the plan changed: step ${known.step + 1} is "${known.what}" in the journal and "${what}" now, with other contents. Put the plan and the sources back as they were when the deployment began`,
   );
 }
 
-/** Signs the next step and journals it. Nothing has left when this returns. */
-async function sign(
-  options: JournaledOptions,
+/** Gas that the step takes. Throws when it would fail: a reverted step ends a deployment. */
+async function estimateStep(
+  { client, account }: JournaledOptions,
   index: number,
   what: string,
   request: Request,
-): Promise<JournalStep> {
-  const { client, account, journal } = options;
-  const nonce = journal.header.firstNonce + index;
-  await ourTurn(options, nonce, index, what);
-  let gas: bigint;
+): Promise<bigint> {
   try {
-    gas = await estimateGas(client, account.address, request);
+    return await estimateGas(client, account.address, request);
   } catch (cause) {
     if (isNoAnswer(cause)) throw cause;
     const data = revertDataOf(cause);
     const reason = data === null ? reasonOf(cause) : describeRevert(data);
-    const advice = reason.startsWith('PriceOffStated')
-      ? '. Prices left those of the plan: npm run deploy -- --restate goes on with prices of now'
+    const advice = /^(PriceOffStated|BadWeek|CapTooHigh)/.test(reason)
+      ? '. The world moved away from the plan: npm run deploy -- --restate goes on with prices, weeks and caps of now'
       : '';
     throw new DeployError(
       `step ${index + 1} (${what}) would fail, so it was not sent: ${reason}${advice}`,
       cause,
     );
   }
-  const { maxFee } = await gasPrice(client);
+}
+
+/**
+ * Signs the next step, or the last one anew in the place of `before`, and journals it. Nothing has left when this
+ * returns.
+ */
+async function sign(
+  options: JournaledOptions,
+  index: number,
+  what: string,
+  request: Request,
+  before?: JournalStep,
+): Promise<JournalStep> {
+  const { client, account, journal } = options;
+  const nonce = journal.header.firstNonce + index;
+  if (before === undefined) await ourTurn(options, nonce, index, what);
+  const gas = await estimateStep(options, index, what, request);
+  let { maxFee } = await gasPrice(client);
+  if (before !== undefined) {
+    // What a node asks of a transaction that takes another's place: a tenth more; an eighth is safe everywhere.
+    const least = ((parseTransaction(before.raw).maxFeePerGas ?? 0n) * 9n) / 8n + 1n;
+    if (maxFee < least) maxFee = least;
+  }
   const raw = await account.signTransaction({
     ...request,
     type: 'eip1559',
@@ -170,8 +201,10 @@ async function sign(
     dataHash: keccak256(request.data),
     hash: keccak256(raw),
     raw,
+    earlier: before === undefined ? [] : [...before.earlier, before.hash],
   };
-  journal.recordStep(step);
+  if (before === undefined) journal.recordStep(step);
+  else journal.recordResigned(step);
   return step;
 }
 
@@ -192,7 +225,7 @@ async function ourTurn(
     if (mined > nonce || waiting > nonce) {
       const state = mined > nonce ? 'was mined' : 'is waiting';
       throw new DeployError(
-        `another transaction of the deployer ${address} ${state} at nonce ${nonce}, where step ${index + 1} (${what}) belongs: nothing more was sent. Contracts get their addresses from nonces, so this deployment cannot go on; use a key that nothing else sends from`,
+        `another transaction of the deployer ${address} ${state} at nonce ${nonce}, where step ${index + 1} (${what}) belongs, or the journal lost its last lines: nothing more was sent. Contracts get their addresses from nonces, so this deployment cannot go on; use a key that nothing else sends from`,
       );
     }
     if (mined === nonce) return;
@@ -207,14 +240,21 @@ async function ourTurn(
 
 /** Sees the step's transaction mined, sending its bytes as often as it takes. */
 async function settle(
-  { client, account, waitMs }: JournaledOptions,
+  options: JournaledOptions,
   step: JournalStep,
+  request: Request,
   fresh: boolean,
 ): Promise<TransactionReceipt> {
+  const { client, account, waitMs } = options;
   const deadline = Date.now() + waitMs;
-  let receipt = fresh ? null : await receiptOf(client, step.hash);
+  let receipt = fresh ? null : await receiptOf(client, step);
   let sentAt = Number.NEGATIVE_INFINITY;
-  let passed = 0;
+  if (receipt === null && !fresh) {
+    const { address } = account;
+    const mined = await client.getTransactionCount({ address, blockTag: 'latest' });
+    // Signed by an earlier run, and perhaps never sent: prices, weeks and caps may have moved on since.
+    if (mined === step.nonce) await estimateStep(options, step.step, step.what, request);
+  }
   let refusal: string | null = null;
   while (receipt === null) {
     if (Date.now() - sentAt > REBROADCAST_MS) {
@@ -223,16 +263,14 @@ async function settle(
     }
     const { address } = account;
     const mined = await client.getTransactionCount({ address, blockTag: 'latest' });
-    receipt = await receiptOf(client, step.hash);
+    receipt = await receiptOf(client, step);
     if (receipt !== null) break;
-    // The nonce is gone and no receipt in sight: seen again and again, it is no lag between two nodes.
-    passed = mined > step.nonce ? passed + 1 : 0;
-    if (passed * POLL_MS > 5_000) {
-      throw new DeployError(
-        `nonce ${step.nonce} of the deployer ${address} was used by another transaction than step ${step.step + 1} (${step.what}), ${step.hash}: this deployment cannot go on; use a key that nothing else sends from`,
-      );
-    }
     if (Date.now() > deadline) {
+      if (mined > step.nonce) {
+        throw new DeployError(
+          `nonce ${step.nonce} of the deployer ${address} is used, and no receipt of step ${step.step + 1} (${step.what}), ${step.hash}, is in sight after ${waitMs / 1_000} s: either this node keeps no receipts that old (try another RPC endpoint), or another transaction was sent with the deployer's key, and then this deployment cannot go on`,
+        );
+      }
       throw new DeployError(
         `step ${step.step + 1} (${step.what}) is not mined after ${waitMs / 1_000} s: ${step.hash}${refusal === null ? '' : ` (the node says: ${refusal})`}. Run the same command again: it sends the same bytes`,
       );
@@ -259,7 +297,7 @@ async function broadcast(client: ReadClient, step: JournalStep): Promise<string 
         error,
       );
     }
-    if (/underpriced/i.test(reason)) {
+    if (/replacement transaction underpriced/i.test(reason)) {
       throw new DeployError(
         `another transaction of the deployer is waiting at nonce ${step.nonce}, where step ${step.step + 1} (${step.what}) belongs`,
         error,
@@ -270,14 +308,20 @@ async function broadcast(client: ReadClient, step: JournalStep): Promise<string 
   }
 }
 
-async function receiptOf(client: ReadClient, hash: Hex): Promise<TransactionReceipt | null> {
-  try {
-    return await client.getTransactionReceipt({ hash });
-  } catch (error) {
-    // expected until it is mined
-    if (error instanceof TransactionReceiptNotFoundError) return null;
-    throw error;
+/** Of the step as it was signed last, or before. */
+async function receiptOf(
+  client: ReadClient,
+  { hash: last, earlier }: JournalStep,
+): Promise<TransactionReceipt | null> {
+  for (const hash of [last, ...earlier]) {
+    try {
+      return await client.getTransactionReceipt({ hash });
+    } catch (error) {
+      // expected until it is mined
+      if (!(error instanceof TransactionReceiptNotFoundError)) throw error;
+    }
   }
+  return null;
 }
 
 /** No word from the node at all, as against a refusal. */

@@ -1,12 +1,13 @@
 /** Settings of `npm run deploy`. The key comes as everywhere (runtime/keys), never from a flag. */
-import { isAddress } from 'viem';
+import { isAddress, zeroAddress } from 'viem';
 import { z } from 'zod';
 import { chainOptions, intOption, option } from '../../../runtime/config.ts';
 import { keyOptions } from '../../../runtime/keys/wallets.ts';
 
 const addressOption = z
   .string()
-  .refine((text) => isAddress(text), 'expected an address: 0x and 40 hex characters');
+  .refine((text) => isAddress(text), 'expected an address: 0x and 40 hex characters')
+  .refine((text) => text !== zeroAddress, 'the zero address can hold no role');
 
 export const deployOptions = chainOptions.extend(keyOptions.shape).extend({
   DEPLOY_OWNER: option(addressOption.optional(), {
@@ -32,7 +33,7 @@ export const deployOptions = chainOptions.extend(keyOptions.shape).extend({
       'Observation slots that reference pools are raised to: 700 make a reference, 4500 a cover market; 0 leaves them.',
     example: '720',
   }),
-  DEPLOY_COVER_WEEKS: option(intOption(0, 100).default(26), {
+  DEPLOY_COVER_WEEKS: option(intOption(0, 27).default(26), {
     description: 'Weeks of the cover market to publish.',
     example: '26',
   }),

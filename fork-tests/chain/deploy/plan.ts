@@ -2,7 +2,7 @@
  * What a deployment is built from, and its form as a file: bigints as decimal strings. Prices are dollars x 1e18 per
  * whole token.
  */
-import type { Address } from 'viem';
+import { type Address, zeroAddress } from 'viem';
 import { z } from 'zod';
 import { SHARE } from '../../../contracts-abi/constants.ts';
 import { deploymentSchema } from '../../../contracts-abi/deployment.ts';
@@ -56,11 +56,13 @@ const externalsSchema = z.object({
   safeFallbackHandler: address.nullable(),
 });
 
+const role = address.refine((value) => value !== zeroAddress, 'the zero address can hold no role');
+
 export const planSchema = z.object({
   /** Of pause, registry and cover market; the deployer hands over and the owner accepts where it is another. */
-  owner: address,
-  guardian: address,
-  treasury: address,
+  owner: role,
+  guardian: role,
+  treasury: role,
   externals: externalsSchema,
   wethUsdgPool: address,
   wethMinLiquidity: whole,
@@ -68,8 +70,8 @@ export const planSchema = z.object({
   growth: z.array(
     z.object({ pool: address, from: z.int().min(1), to: z.int().min(1).max(65_535) }),
   ),
-  /** Weeks of the cover market to publish, from the first that may still be. */
-  coverWeeks: z.int().min(0).max(100),
+  /** Weeks of the cover market to publish, from the first that may still be; it takes 200 days' worth. */
+  coverWeeks: z.int().min(0).max(27),
   baskets: z.array(basketSchema).min(1),
 });
 
