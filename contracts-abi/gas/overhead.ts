@@ -28,7 +28,7 @@ export function overheadTable(figures: Figures): string {
   const rows = trades().map(({ title, ours, bare, constituents }) => {
     const [all = 0, swaps = 0] = [figures[ours], figures[bare]];
     const aim = PER_TRADE + PER_CONSTITUENT * constituents;
-    return row([title, swaps, all, all - swaps, aim]);
+    return [title, swaps, all, all - swaps, aim];
   });
   return table(['trade', 'bare swaps', 'ours', 'overhead', 'aim'], rows);
 }
@@ -42,23 +42,26 @@ export function itemisedTable(account: string, figures: Figures): string {
   const parts = [...new Set(columns.flatMap(({ ours }) => [...ours.keys()]))];
   const above = (column: { ours: Items; bare: Items }, part: string) =>
     (column.ours.get(part) ?? 0) - (column.bare.get(part) ?? 0);
-  const rows = parts.map((part) => row([part, ...columns.map((column) => above(column, part))]));
+  const rows = parts.map((part) => [part, ...columns.map((column) => above(column, part))]);
   const totals = columns.map((column) =>
     parts.reduce((total, part) => total + above(column, part), 0),
   );
   return table(
     ['above the bare swaps', ...trades().map(({ title }) => title)],
-    [...rows, row(['**overhead**', ...totals])],
+    [...rows, ['**overhead**', ...totals]],
   );
 }
 
-function table(heads: string[], rows: string[]): string {
-  return [row(heads), `|---|${'---:|'.repeat(heads.length - 1)}`, ...rows].join('\n');
-}
-
-function row(cells: (string | number)[]): string {
-  const texts = cells.map((cell) =>
-    typeof cell === 'number' ? cell.toLocaleString('en-US') : cell,
+/** As the formatter of this repository writes it: the first column to the left, figures to the right. */
+function table(heads: string[], rows: (string | number)[][]): string {
+  const cells = rows.map((row) => row.map((cell) => cell.toLocaleString('en-US')));
+  const widths = heads.map((head, i) =>
+    Math.max(head.length, ...cells.map((row) => row[i]?.length ?? 0)),
   );
-  return `| ${texts.join(' | ')} |`;
+  const line = (texts: string[]) =>
+    `| ${texts.map((text, i) => (i === 0 ? text.padEnd(widths[i] ?? 0) : text.padStart(widths[i] ?? 0))).join(' | ')} |`;
+  const rule = widths.map((width, i) =>
+    i === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`,
+  );
+  return [line(heads), line(rule), ...cells.map(line)].join('\n');
 }
