@@ -145,7 +145,7 @@ describe('the seeded chain', () => {
           .filter((terms) => terms?.week === id && terms.vault === vault);
         expect(new Set(book.map((terms) => `${terms?.fromBps}-${terms?.toBps}`)).size).toBe(4);
         const depth = book.reduce((sum, terms) => sum + (terms?.coverUsd ?? 0n), 0n);
-        expect(depth).toBeGreaterThan(3_000n);
+        expect(depth).toBeGreaterThan(2_000n);
         expect(depth).toBeLessThan(cap);
         expect(
           await client.readContract({ ...market, functionName: 'tradingOpen', args: [id] }),

@@ -22,12 +22,12 @@ type OfferSeed = {
 };
 
 const OFFERS: readonly OfferSeed[] = [
-  { underwriter: 'erin', fromBps: 300, toBps: 1_000, coverUsd: 1_000n, cents: 640n, repeats: true },
+  { underwriter: 'erin', fromBps: 300, toBps: 1_000, coverUsd: 800n, cents: 640n, repeats: true },
   {
     underwriter: 'frank',
     fromBps: 300,
     toBps: 1_000,
-    coverUsd: 600n,
+    coverUsd: 500n,
     cents: 590n,
     repeats: false,
   },
@@ -35,7 +35,7 @@ const OFFERS: readonly OfferSeed[] = [
     underwriter: 'erin',
     fromBps: 200,
     toBps: 700,
-    coverUsd: 500n,
+    coverUsd: 400n,
     cents: 1_450n,
     repeats: false,
   },
@@ -43,7 +43,7 @@ const OFFERS: readonly OfferSeed[] = [
     underwriter: 'frank',
     fromBps: 500,
     toBps: 1_500,
-    coverUsd: 800n,
+    coverUsd: 600n,
     cents: 210n,
     repeats: true,
   },
