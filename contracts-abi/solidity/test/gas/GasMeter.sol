@@ -17,6 +17,8 @@ interface VmGas {
     function etch(address target, bytes calldata code) external;
     function snapshotState() external returns (uint256);
     function revertToState(uint256 id) external returns (bool);
+    function pauseGasMetering() external;
+    function resumeGasMetering() external;
     function pauseTracing() external view;
     function resumeTracing() external view;
 }

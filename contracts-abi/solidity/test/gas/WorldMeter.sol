@@ -11,12 +11,14 @@ abstract contract WorldMeter is GasMeter {
 
     function setUp() public {
         vm.pauseTracing(); // a hundred thousand calls, of no interest
+        vm.pauseGasMetering(); // nor has their gas to fit into a block
         world = new GasWorld();
         world.build();
         for (uint256 i; i < 4; ++i) {
             world.trade(i);
         }
         world.settle();
+        vm.resumeGasMetering();
         vm.resumeTracing();
         here = world.parts();
         wallet = world.wallet();
