@@ -95,7 +95,7 @@ function main(): void {
   );
   const survivors: Verdict[] = [];
   const unused = new Set(reasons.filter(({ file }) => files.includes(file)));
-  const failures: string[] = [];
+  let failures = 0;
   let killed = 0;
   let explained = 0;
   for (const file of files) {
@@ -103,7 +103,8 @@ function main(): void {
     try {
       verdicts = judge(file, mutated, known);
     } catch (error) {
-      failures.push(error instanceof Error ? error.message : String(error));
+      failures += 1;
+      print(`FAILED ${error instanceof Error ? error.message : String(error)}`);
       continue;
     }
     const survived = verdicts.filter(({ verdict }) => verdict === 'survived');
@@ -123,8 +124,7 @@ function main(): void {
   for (const { file, mutant } of unused) print(`reason without a survivor: ${file} ${mutant}`);
   for (const { file, name } of survivors) print(`SURVIVED ${file} ${name}`);
   print(`${killed} killed, ${explained} equivalent with a reason, ${survivors.length} survivors`);
-  for (const failure of failures) print(`FAILED ${failure}`);
-  process.exitCode = survivors.length + failures.length === 0 ? 0 : 1;
+  process.exitCode = survivors.length + failures === 0 ? 0 : 1;
 }
 
 main();

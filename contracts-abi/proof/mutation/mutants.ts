@@ -54,16 +54,23 @@ function coinbaseNumber() view returns (uint256 named) {
     }
 }
 
-/// True for the mutant that the block's coinbase names. Pure in name only, so that pure functions can ask.
-function mutant(uint256 id) pure returns (bool) {
+/// The mutant that the block's coinbase names; zero for none. Pure in name only, so that pure functions can ask.
+function activeMutant() pure returns (uint256) {
     function() view returns (uint256) reading = coinbaseNumber;
     function() pure returns (uint256) read;
     assembly ("memory-safe") {
         read := reading
     }
-    return read() == id;
+    return read();
+}
+
+function mutant(uint256 id) pure returns (bool) {
+    return activeMutant() == id;
 }
 `;
+
+/** The number in `mutant(7)`. */
+const numberOf = (on: string) => /\d+/.exec(on)?.[0] ?? '';
 
 function rangeOf(node: Node): [number, number] {
   const [start = 0, length = 0] = node.src.split(':').map(Number);
@@ -161,50 +168,50 @@ function sitesOf(text: string, ast: Node) {
     }
   }
 
-  /** Comparisons in assembly, which cannot call: the switch is read into a variable before the block. */
-  function assembly(node: Node, place: string) {
+  /** Comparisons in assembly, which cannot call: a pure function reads the switch into a variable before the block. */
+  function assembly(node: Node, place: string, isPure: boolean) {
     const [start, end] = rangeOf(node);
-    const calls: Node[] = [];
+    const active = isPure ? `active${start}` : 'coinbase()';
+    let count = 0;
     const collect = (yul: Node) => {
-      if (yul.nodeType === 'YulFunctionCall') calls.push(yul);
+      if (yul.nodeType === 'YulFunctionCall') comparison(yul);
       for (const child of children(yul)) collect(child);
     };
-    collect(node['AST'] as Node);
-    calls.forEach((yul, index) => {
+    const comparison = (yul: Node) => {
       const name = (yul['functionName'] as Node).name ?? '';
+      if (!['lt', 'gt', 'eq', 'iszero'].includes(name)) return;
+      count += 1;
       const [yulStart, yulEnd] = rangeOf(yul);
-      const [a, b] = (yul['arguments'] as Node[]).map(rangeOf);
-      if (name !== 'iszero' && (b === undefined || !['lt', 'gt', 'eq'].includes(name))) return;
-      const whole = `${snippet(yulStart, yulEnd)} →`;
-      const variable = `mutated${yulStart}_${index}`;
-      // The declaration's site encloses the block, the expression's lies within; they share one switch.
       const flips = name === 'iszero' || name === 'eq';
-      sites.push({
-        start,
-        end,
-        place,
-        change: `${whole} ${flips ? 'negated' : 'or equal'}`,
-        render: (inner, on) => `bool ${variable} = ${on}; ${inner(start, end)}`,
+      const change = `${snippet(yulStart, yulEnd)} → ${flips ? 'negated' : 'or equal'}`;
+      add(yul, place, change, (inner, on) => {
+        const isOn = `eq(${active}, ${numberOf(on)})`;
+        const original = inner(yulStart, yulEnd);
+        if (flips) return `xor(${original}, ${isOn})`;
+        const [a = '', b = ''] = (yul['arguments'] as Node[]).map((part) =>
+          inner(...rangeOf(part)),
+        );
+        return `or(${original}, and(${isOn}, eq(${a}, ${b})))`;
       });
-      helpers.push({
-        start: yulStart,
-        end: yulEnd,
-        render: (inner) => {
-          const original = inner(yulStart, yulEnd);
-          if (flips || a === undefined || b === undefined) return `xor(${original}, ${variable})`;
-          return `or(${original}, and(${variable}, eq(${inner(...a)}, ${inner(...b)})))`;
-        },
-      });
+    };
+    collect(node['AST'] as Node);
+    if (count === 0 || !isPure) return;
+    helpers.push({
+      start,
+      end,
+      render: (inner) => `uint256 ${active} = activeMutant(); ${inner(start, end)}`,
     });
   }
 
-  function visit(node: Node, place: string) {
+  function visit(node: Node, place: string, isPure: boolean) {
     if (node.nodeType === 'VariableDeclaration' && node.constant === true) return;
-    if (node.nodeType === 'InlineAssembly') return assembly(node, place);
+    if (node.nodeType === 'InlineAssembly') return assembly(node, place, isPure);
     let inside = place;
+    let pureInside = isPure;
     if (node.nodeType === 'ContractDefinition') inside = node.name ?? '';
     if (node.nodeType === 'FunctionDefinition' || node.nodeType === 'ModifierDefinition') {
       inside = `${place}.${node.name === '' ? (node.kind ?? '') : node.name}`;
+      pureInside = node['stateMutability'] === 'pure';
     }
     if (node.nodeType === 'ModifierDefinition') {
       const [bodyStart, bodyEnd] = rangeOf(node['body'] as Node);
@@ -236,21 +243,16 @@ function sitesOf(text: string, ast: Node) {
       either(node, place, `${snippet(start, end)} → ${other}`, () => `Math.Rounding.${other}`);
     } else if (node.nodeType === 'ModifierInvocation' && node.kind === 'modifierInvocation') {
       const guard = snippet(start, end);
-      add(
-        node,
-        place,
-        `${guard} → left out`,
-        (_inner, on) => `${guard}Unless${/\d+/.exec(on)?.[0]}`,
-      );
+      add(node, place, `${guard} → left out`, (_inner, on) => `${guard}Unless${numberOf(on)}`);
     }
     for (const child of children(node)) {
       // A loop's own step is no adjustment, and without it the loop never ends.
       if (node.nodeType === 'ForStatement' && child === node['loopExpression']) continue;
-      visit(child, inside);
+      visit(child, inside, pureInside);
     }
   }
 
-  visit(ast, '');
+  visit(ast, '', false);
   return { sites, helpers, guards };
 }
 
@@ -310,7 +312,7 @@ export function mutate(file: string, source: Buffer, ast: Node, firstId: number)
 
   const up = relative(dirname(file), SWITCH_FILE);
   const body = render(0, text.length, 0).replace(/^pragma .*$/m, (line) => {
-    return `${line}\nimport {mutant} from "${up.startsWith('.') ? up : `./${up}`}";`;
+    return `${line}\nimport {activeMutant, mutant} from "${up.startsWith('.') ? up : `./${up}`}";`;
   });
   return { file, text: body, mutants, guards };
 }
