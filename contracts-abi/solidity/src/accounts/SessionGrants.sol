@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
+import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {Constants} from "../Constants.sol";
 import {ISafe} from "../interfaces/ISafe.sol";
 import {ISessionModule} from "../interfaces/ISessionModule.sol";
@@ -112,8 +113,7 @@ abstract contract SessionGrants is ISessionModule {
         uint256 feeCap = TradeBounds.dailyFeeCap(dailyLimit);
         if (fees > feeCap) revert DailyFeesExceeded(fees, feeCap);
         Usage storage used = _usage[account][key];
-        uint32 today = _today();
-        if (today > used.day) used.day = today;
+        used.day = uint32(Math.max(used.day, _today())); // never back
         // Both fit: turnover is at most a dailyLimit (uint128) of some moment of the day, fees at most $20.
         used.turnover = uint128(turnover);
         used.fees = uint96(fees);

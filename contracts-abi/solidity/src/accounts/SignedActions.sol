@@ -27,8 +27,6 @@ import {SafeCalls} from "./SafeCalls.sol";
 abstract contract SignedActions is EIP712, ReentrancyGuardTransient {
     using SafeCalls for address;
 
-    uint256 private constant SIGNATURE_LENGTH = 65;
-
     IERC20 public immutable usdg;
     IProtocolPause public immutable pause;
 
@@ -42,8 +40,7 @@ abstract contract SignedActions is EIP712, ReentrancyGuardTransient {
     }
 
     function _checkSignature(bytes32 digest, address key, bytes calldata signature) internal pure {
-        if (signature.length != SIGNATURE_LENGTH) revert ISessionModule.BadSignature();
-        // Low s and v of 27 or 28 only; anything else recovers nothing.
+        // 65 bytes, low s, and v of 27 or 28 only; anything else recovers nothing.
         (address signer, ECDSA.RecoverError failure,) = ECDSA.tryRecover(digest, signature);
         if (failure != ECDSA.RecoverError.NoError || signer != key) revert ISessionModule.BadSignature();
     }

@@ -228,8 +228,7 @@ contract CoverModule is ICoverModule, SignedActions {
         uint256 total = usageOf(account, key) + spent;
         if (total > limit) revert CoverLimitExceeded(total, limit);
         Usage storage used = _usage[account][key];
-        uint32 today = _today();
-        if (today > used.day) used.day = today;
+        used.day = uint32(Math.max(used.day, _today())); // never back
         used.spent = uint128(total); // at most a coverDailyLimit (uint128) of some moment of the day
     }
 
