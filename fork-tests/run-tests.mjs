@@ -61,7 +61,8 @@ async function forge() {
   handlers.emptyFolder(reports);
   const { stdout, stderr } = await run(bin('forge'), ['test', '--json'], cwd);
   heading('contracts (forge)');
-  const line = stdout.split('\n').find((text) => text.startsWith('{'));
+  // A failing campaign writes lines of its own before the report.
+  const line = stdout.split('\n').findLast((text) => /^\{.*"test_results"/.test(text));
   if (line === undefined) {
     failed += 1;
     process.stdout.write(`forge did not report its tests\n${(stdout + stderr).slice(-4_000)}\n`);
