@@ -151,12 +151,12 @@ contract CoverModule is ICoverModule, SignedActions {
         // The market refuses offers of several baskets in one take, so the first speaks for all.
         address vault = market.listingOf(ids[0]).terms.vault;
         _checkHolder(action.account, vault);
-        bytes memory result;
-        (result, cost) = _spend(
-            action.account, vault, limit, abi.encodeCall(ICoverMarket.take, (ids, coverUsd, total, limit)), 2
-        );
-        (uint256 taken, uint256 said) = abi.decode(result, (uint256, uint256));
-        if (taken != total || said != cost) revert ISessionModule.UnexpectedDelta(address(usdg));
+        bytes memory payload = abi.encodeCall(ICoverMarket.take, (ids, coverUsd, total, limit));
+        (bytes memory result, uint256 spent) = _spend(action.account, vault, limit, payload, 2);
+        uint256 taken;
+        (taken, cost) = abi.decode(result, (uint256, uint256));
+        if (taken != total || spent != cost) revert ISessionModule.UnexpectedDelta(address(usdg));
+        if (cost > limit) revert CostAboveCeiling(cost, limit);
     }
 
     function _request(CoverAction calldata action) private returns (uint256 premium) {
@@ -168,9 +168,9 @@ contract CoverModule is ICoverModule, SignedActions {
         }
         _checkHolder(action.account, terms.vault);
         premium = _premiumOf(terms, terms.coverUsd);
-        (, uint256 cost) =
-            _spend(action.account, terms.vault, premium, abi.encodeCall(ICoverMarket.request, (terms)), 1);
-        if (cost != premium) revert ISessionModule.UnexpectedDelta(address(usdg));
+        bytes memory payload = abi.encodeCall(ICoverMarket.request, (terms));
+        (, uint256 spent) = _spend(action.account, terms.vault, premium, payload, 1);
+        if (spent != premium) revert ISessionModule.UnexpectedDelta(address(usdg));
     }
 
     /// The rest of the premium comes back, in full and at once.
@@ -187,23 +187,19 @@ contract CoverModule is ICoverModule, SignedActions {
         }
     }
 
-    /// Calls the market with an allowance of `most`, and finds nothing of it left and nothing else moved. `cost` is
-    /// what the account has less.
+    /// Calls the market with an allowance of `most`, and finds nothing of it left and no share moved. `spent` is what
+    /// the account has less.
     function _spend(address account, address vault, uint256 most, bytes memory payload, uint256 words)
         private
-        returns (bytes memory result, uint256 cost)
+        returns (bytes memory result, uint256 spent)
     {
         uint256 cashBefore = usdg.balanceOf(account);
         uint256 sharesBefore = IERC20(vault).balanceOf(account);
         account.approve(address(usdg), address(market), most);
         result = account.call(address(market), payload, words);
         account.clearAllowance(address(usdg), address(market));
-        uint256 cashAfter = usdg.balanceOf(account);
-        if (cashAfter > cashBefore || cashBefore - cashAfter > most) {
-            revert ISessionModule.UnexpectedDelta(address(usdg));
-        }
         if (IERC20(vault).balanceOf(account) != sharesBefore) revert ISessionModule.UnexpectedDelta(vault);
-        cost = cashBefore - cashAfter;
+        spent = cashBefore - usdg.balanceOf(account); // whoever leaves it richer than before is refused here
     }
 
     /// Shares, free or in exit orders, worth at least $5 at the reference (rule 21); of a basket that has cover, so

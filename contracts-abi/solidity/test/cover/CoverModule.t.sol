@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
+import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {Constants} from "../../src/Constants.sol";
 import {CoverModule} from "../../src/cover/CoverModule.sol";
 import {ICoverMarket} from "../../src/interfaces/ICoverMarket.sol";
@@ -11,6 +12,7 @@ import {ISafe} from "../../src/interfaces/ISafe.sol";
 import {ISessionModule} from "../../src/interfaces/ISessionModule.sol";
 import {ISafeOwner} from "../accounts/AccountsFixture.sol";
 import {CoverActions} from "../accounts/CoverActions.sol";
+import {TestToken} from "../support/TestToken.sol";
 
 /// Cover from a session key on the genuine market: what runs, what it costs, and what is refused (rules 16 to 21).
 contract CoverModuleTest is CoverActions {
@@ -521,6 +523,25 @@ contract CoverModuleTest is CoverActions {
         runCoverRefused(action, _failed(abi.encodeWithSignature("Panic(uint256)", 0x11)));
         action.fee = 0;
         runCover(action);
+    }
+
+    /// USDG calls back from within the take, with a request of the same key.
+    function test_no_action_runs_inside_another() public {
+        uint256 id = _offer(100, PRICE);
+        ICoverModule.CoverAction memory inner = requestAction(weekTerms(100, PRICE));
+        inner.nonce++;
+        bytes memory payload = abi.encodeCall(coverModule.execute, (inner, signedCover(inner)));
+        usdg.setHook(address(coverModule), payload, false);
+        usdg.setMisbehaviourFor(TestToken.Misbehaviour.Reenters, account);
+        runCover(takeAction(id, 100, 3e6));
+        assertFalse(usdg.hookSucceeded());
+        assertEq(
+            usdg.hookResult(),
+            abi.encodePacked(ReentrancyGuardTransient.ReentrancyGuardReentrantCall.selector)
+        );
+        assertFalse(coverModule.nonceUsed(account, inner.nonce));
+        usdg.setMisbehaviour(TestToken.Misbehaviour.None);
+        runCover(inner);
     }
 
     /// Whatever gas it is given: all of it happens, or none (invariant 13).

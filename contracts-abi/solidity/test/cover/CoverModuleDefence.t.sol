@@ -71,7 +71,9 @@ contract CoverModuleDefenceTest is CoverActions {
     function test_more_than_the_limit_is_refused_even_if_the_allowance_let_it_through() public {
         cash.setUnbounded(true); // transferFrom ignores allowances
         hostile.answer(COST + 1, COVER, COST + 1);
-        _refusedDelta(_take(), address(cash));
+        runCoverRefused(
+            _take(), abi.encodeWithSelector(ICoverModule.CostAboveCeiling.selector, COST + 1, COST)
+        );
         hostile.answer(10e6 + 1, 0, 0);
         _refusedDelta(_request(500), address(cash));
     }
@@ -85,7 +87,7 @@ contract CoverModuleDefenceTest is CoverActions {
         cash.setUnbounded(true);
         hostile.gift(account, 2);
         hostile.answer(1, COVER, 0);
-        _refusedDelta(_take(), address(cash));
+        runCoverRefused(_take(), abi.encodeWithSignature("Panic(uint256)", 0x11));
     }
 
     function test_shares_that_move_are_noticed() public {
