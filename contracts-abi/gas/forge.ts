@@ -24,7 +24,7 @@ function run(args: string[]): Promise<{ status: number | null; text: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(join(root, 'node_modules', '.bin', 'forge'), args, {
       cwd: solidity,
-      env: { ...process.env, FOUNDRY_OPTIMIZER: 'true', NO_COLOR: '1' },
+      env: { ...process.env, FOUNDRY_OPTIMIZER: 'true', FOUNDRY_TEST: 'test/gas', NO_COLOR: '1' },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let text = '';
