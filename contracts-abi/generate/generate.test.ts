@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { renderGenerated } from './generate.ts';
 
 describe('generated ABIs and bytecode', () => {
-  it('are what a fresh build of the Solidity gives', () => {
+  it('are what a fresh build of the Solidity gives', { timeout: 300_000 }, () => {
     const files = renderGenerated();
     expect(files.length).toBeGreaterThan(10);
     for (const { path, text } of files) {
