@@ -22,6 +22,7 @@ const COVER = [
   'CoverSettlement',
   'CoverPayouts',
   'CoverDepth',
+  'CoverReentrancy',
 ];
 
 const TESTS: Record<string, readonly string[]> = {

@@ -7,6 +7,7 @@ import {TestToken} from "../support/TestToken.sol";
 import {BasketVault} from "../../src/basket/BasketVault.sol";
 import {VaultConfig} from "../../src/basket/VaultConfig.sol";
 import {IBasketVault} from "../../src/interfaces/IBasketVault.sol";
+import {PoolPrice} from "../../src/libraries/PoolPrice.sol";
 
 /// Rule 3: a vault exists only over the factory's own pools, at the prices that its deployer states.
 contract VaultGenesisTest is ProtocolFixture {
@@ -53,6 +54,26 @@ contract VaultGenesisTest is ProtocolFixture {
         config.statedPrices[0] = 128.8e18; // 125 is 2.95% below
         config.statedPrices[1] = 388.4e18; // 400 is 2.99% above
         _found();
+    }
+
+    function test_aPriceOfExactlyThreePercentAboveTheStatedPasses() public {
+        uint160 root = _rootOf(128.75e18);
+        (uint160 now_,,,,,,) = alfa.pool.slot0();
+        alfa.pool.swap(address(this), root < now_, type(int256).max, root, "");
+        _found(); // stated: 125
+        config.statedPrices[0] = 125e18 - 1;
+        _refused(IBasketVault.PriceOffStated.selector);
+    }
+
+    /// The pool's price that reads as exactly `price` for alfa.
+    function _rootOf(uint256 price) private view returns (uint160 root) {
+        bool first = address(alfa.token) < address(usdg);
+        root = sqrtPriceOf(address(alfa.token), address(usdg), price);
+        uint256 read;
+        for (; read != price; root = first == (read < price) ? root + 1 : root - 1) {
+            read = PoolPrice.ofUsdgPair(root, address(alfa.token), 18, address(usdg));
+            if (read == price) return root;
+        }
     }
 
     function test_aPriceBeyondThreePercentOfTheStatedIsRefused() public {

@@ -26,4 +26,47 @@ contract NavOracleMutantsTest is ProtocolFixture {
         vm.expectRevert(abi.encodeWithSelector(INavOracle.NoSpot.selector, tech));
         oracle.spotNav(address(tech));
     }
+
+    function test_both_navs_in_one_look_are_those_of_two() public {
+        movePrices(10_100);
+        skip(100);
+        (uint256 average, uint256 spot) = oracle.navs(address(tech));
+        assertEq(average, oracle.referenceNav(address(tech)));
+        assertEq(spot, oracle.spotNav(address(tech)));
+        assertGt(spot, average);
+    }
+
+    function test_no_reference_is_said_before_no_spot() public {
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                INavOracle.NoReference.selector, blind, INavOracle.Invalid.NoPool, address(0)
+            )
+        );
+        oracle.navs(address(blind));
+    }
+
+    /// Each constituent's value and the fee round down, to the last unit.
+    function testFuzz_a_nav_rounds_down_at_every_step(uint256 time) public {
+        skip(bound(time, 1, 365 days));
+        uint256[] memory prices = oracle.spotPrices(address(tech));
+        uint8[] memory decimals = tech.tokenDecimals();
+        uint256 value;
+        for (uint256 i; i < prices.length; ++i) {
+            value += tech.constituents()[i].genesisUnits * prices[i] / 10 ** decimals[i];
+        }
+        assertEq(oracle.spotNav(address(tech)), value * tech.feeIndex() / 1e27);
+    }
+
+    /// Half of the pools' clock is the last age that they are asked about.
+    function test_the_last_age_within_the_pools_clock() public {
+        uint256 endsAt = vm.getBlockTimestamp();
+        vm.warp(endsAt + type(uint32).max / 2);
+        (, INavOracle.Invalid reason, address pool) = oracle.tryNavAt(address(stock), endsAt);
+        assertTrue(reason == INavOracle.Invalid.Cardinality);
+        assertEq(pool, address(bravo.pool));
+        skip(1);
+        (, reason, pool) = oracle.tryNavAt(address(stock), endsAt);
+        assertTrue(reason == INavOracle.Invalid.TooYoung);
+        assertEq(pool, address(0));
+    }
 }
