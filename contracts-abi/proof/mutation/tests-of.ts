@@ -29,7 +29,7 @@ const TESTS: Record<string, readonly string[]> = {
   ProtocolPause: ['ProtocolPause'],
   BasketRegistry: ['BasketRegistry'],
   FeeIndex: ['FeeIndex', 'BasketVault'],
-  GuardedTransfer: ['RedeemInKind', 'BasketVault'],
+  GuardedTransfer: ['GuardedTransfer', 'RedeemInKind', 'BasketVault', 'CoverPayouts'],
   TickPrice: PRICES,
   PoolPrice: PRICES,
   ReferenceWindow: PRICES,
