@@ -5,7 +5,9 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { ReadinessCheck } from '../runtime/readiness.ts';
 import type { ApiConfig } from './config.ts';
+import { ENDPOINTS } from './endpoints/index.ts';
 import { cors } from './http/cors.ts';
+import { mount } from './http/endpoint.ts';
 import { JobBoard } from './jobs/board.ts';
 import { MarkBodies } from './marks/mark-bodies.ts';
 import { agentSessionRoute } from './routes/agent-session.ts';
@@ -13,10 +15,8 @@ import { agentTradeRoute } from './routes/agent-trade.ts';
 import { basketsRoute } from './routes/baskets.ts';
 import type { RouteContext } from './routes/context.ts';
 import { jobsRoute } from './routes/jobs.ts';
-import { marketsRoute } from './routes/markets.ts';
 import { ordersRoute } from './routes/orders.ts';
 import { rootRoute } from './routes/root.ts';
-import { txBuyRoute } from './routes/tx-buy.ts';
 import { txCancelRoute } from './routes/tx-cancel.ts';
 import { txExitRoute } from './routes/tx-exit.ts';
 import { txLimitRoute } from './routes/tx-limit.ts';
@@ -26,12 +26,10 @@ import type { Service } from './service.ts';
 
 const ROUTES = [
   rootRoute,
-  marketsRoute,
   basketsRoute,
   walletRoute,
   ordersRoute,
   jobsRoute,
-  txBuyRoute,
   txSellRoute,
   txExitRoute,
   txLimitRoute,
@@ -64,6 +62,7 @@ export function createApiApp(options: {
     board: new JobBoard(service),
   };
   for (const route of ROUTES) route(context);
+  for (const endpoint of ENDPOINTS) mount(endpoint, context);
   http.finish();
   return http;
 }

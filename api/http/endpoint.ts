@@ -1,0 +1,146 @@
+/**
+ * An endpoint as a value: what it takes, answers and refuses, each said once. Validation, the OpenAPI document, the
+ * typed client and the MCP tools are all read from it, so none of them can tell another story than the route itself.
+ */
+import type { Request } from 'express';
+import type { z } from 'zod';
+import { ApiError, type ErrorCode, type StatusOverride } from '../../runtime/errors.ts';
+import type { RouteContext } from '../routes/context.ts';
+import { type Serialised, sendFresh, sendSerialised, serialise, wantsPretty } from './json-body.ts';
+
+/** A code with the status it has here, where that is not the table's own. */
+export type Refusal = ErrorCode | { code: ErrorCode; status: StatusOverride };
+
+type ObjectSchema = z.ZodType<object>;
+
+/** What a request says, validated. Parts that an endpoint does not take are undefined. */
+type Input<P, Q, B> = {
+  params: P extends z.ZodType ? z.output<P> : undefined;
+  query: Q extends z.ZodType ? z.output<Q> : undefined;
+  body: B extends z.ZodType ? z.output<B> : undefined;
+};
+
+type Parts<P, Q, B, R extends z.ZodType> = {
+  method: 'get' | 'post';
+  /** As OpenAPI writes it: `/v1/baskets/{ticker}`. */
+  path: `/${string}`;
+  /** Other paths that answer the same; not listed as operations of their own. */
+  aliases?: readonly `/${string}`[];
+  /** OpenAPI's operationId, and the name of the typed client's method. */
+  id: string;
+  tag: 'Discovery' | 'Reads' | 'Builds' | 'Jobs' | 'Agent' | 'Cover';
+  /** One line. */
+  summary: string;
+  description?: string;
+  params?: P;
+  query?: Q;
+  body?: B;
+  /** The body of a 200. Handlers are held to it by type, running stacks by tests. */
+  response: R;
+  /** Beyond what every endpoint may answer (BAD_REQUEST, rate limit, SERVER). */
+  refusals: readonly Refusal[];
+  /** Cache-Control of a 200. `no-store` for what belongs to one request; anything else is sent with an ETag. */
+  cache: string;
+};
+
+type Answering<P, Q, B, R extends z.ZodType> =
+  | {
+      /** Makes the body for this request. */
+      answer: (context: RouteContext, input: Input<P, Q, B>) => z.input<R> | Promise<z.input<R>>;
+      shared?: undefined;
+    }
+  | {
+      /** Gives a body that was serialised for all who ask the same. */
+      shared: (context: RouteContext, input: Input<P, Q, B>, pretty: boolean) => Serialised;
+      answer?: undefined;
+    };
+
+export type EndpointOf<
+  P extends ObjectSchema | undefined,
+  Q extends ObjectSchema | undefined,
+  B extends ObjectSchema | undefined,
+  R extends z.ZodType,
+> = Parts<P, Q, B, R> & Answering<P, Q, B, R>;
+
+/** Input of an endpoint whose types are not known here; made by `parseInput` alone. */
+type AnyInput = { params: never; query: never; body: never };
+
+/** An endpoint whose own types no longer matter: what lists and mounts work with. */
+export type Endpoint = Parts<
+  ObjectSchema | undefined,
+  ObjectSchema | undefined,
+  ObjectSchema | undefined,
+  z.ZodType
+> & {
+  answer?: ((context: RouteContext, input: AnyInput) => unknown) | undefined;
+  shared?: ((context: RouteContext, input: AnyInput, pretty: boolean) => Serialised) | undefined;
+};
+
+/** Keeps an endpoint's own types. */
+export function defineEndpoint<
+  R extends z.ZodType,
+  P extends ObjectSchema | undefined = undefined,
+  Q extends ObjectSchema | undefined = undefined,
+  B extends ObjectSchema | undefined = undefined,
+>(endpoint: EndpointOf<P, Q, B, R>): EndpointOf<P, Q, B, R> {
+  return endpoint;
+}
+
+export type RawInput = { params?: unknown; query?: unknown; body?: unknown };
+
+/** @throws ZodError (answered as BAD_REQUEST) or ApiError for a body that is no JSON object. */
+function parseInput(endpoint: Endpoint, raw: RawInput): AnyInput {
+  const parse = (schema: z.ZodType | undefined, value: unknown) => schema?.parse(value);
+  if (endpoint.body !== undefined) requireObject(raw.body);
+  return {
+    params: parse(endpoint.params, raw.params ?? {}),
+    query: parse(endpoint.query, raw.query ?? {}),
+    body: parse(endpoint.body, raw.body),
+  } as AnyInput;
+}
+
+function requireObject(body: unknown): void {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new ApiError('BAD_REQUEST', 'expected a JSON object as the body');
+  }
+}
+
+/** The body that an endpoint answers to this input, for callers within the process. @throws what the route refuses. */
+export async function invoke(
+  endpoint: Endpoint,
+  context: RouteContext,
+  raw: RawInput,
+): Promise<unknown> {
+  const input = parseInput(endpoint, raw);
+  if (endpoint.shared !== undefined) {
+    return JSON.parse(endpoint.shared(context, input, false).text) as unknown;
+  }
+  return await endpoint.answer?.(context, input);
+}
+
+/** Express writes parameters with a colon. */
+function expressPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/** Registers the endpoint and its aliases. */
+export function mount(endpoint: Endpoint, context: RouteContext): void {
+  for (const path of [endpoint.path, ...(endpoint.aliases ?? [])]) {
+    context.http.route(endpoint.method, expressPath(path), async (request, response) => {
+      const input = parseInput(endpoint, rawOf(request));
+      const pretty = wantsPretty(request);
+      if (endpoint.shared !== undefined) {
+        const body = endpoint.shared(context, input, pretty);
+        sendSerialised(request, response, body, endpoint.cache);
+        return;
+      }
+      const body: unknown = await endpoint.answer?.(context, input);
+      if (endpoint.cache === 'no-store') sendFresh(request, response, body);
+      else sendSerialised(request, response, serialise(body, pretty), endpoint.cache);
+    });
+  }
+}
+
+function rawOf(request: Request): RawInput {
+  return { params: request.params, query: request.query, body: request.body as unknown };
+}
