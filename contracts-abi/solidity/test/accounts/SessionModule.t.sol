@@ -207,6 +207,29 @@ contract SessionModuleTest is AccountsFixture {
         }
     }
 
+    function test_data_that_is_not_the_swaps_alone_is_refused() public {
+        bytes memory refusal = abi.encodeWithSelector(ISessionModule.BadTerms.selector, "data");
+        ISessionModule.Action memory action = buyAction(tech, 1e18);
+        bytes memory swaps = action.data;
+        action.data = "";
+        runRefused(action, refusal);
+        // One word is an offset to nothing.
+        action.data = abi.encode(uint256(32));
+        runRefused(action, refusal);
+        // The same swaps further on: what a decoder would follow, and the copy behind the seven words would not.
+        action.data = bytes.concat(abi.encode(uint256(64), uint256(0)), _from(swaps, 32));
+        runRefused(action, refusal);
+        action.data = swaps;
+        run(action);
+    }
+
+    function _from(bytes memory whole, uint256 start) private pure returns (bytes memory rest) {
+        rest = new bytes(whole.length - start);
+        for (uint256 i = 0; i < rest.length; i++) {
+            rest[i] = whole[start + i];
+        }
+    }
+
     function test_the_guardian_and_the_owner_can_each_pause_every_action() public {
         giveShares(tech, account, 1e18);
         ISessionModule.Action[2] memory actions = [buyAction(tech, 1e18), sellAction(tech, 1e18)];
