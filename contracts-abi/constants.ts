@@ -2,7 +2,7 @@
  * Every protocol number that a program needs, named as in `solidity/src/Constants.sol`; a test compares the two.
  * Sources stand beside each line there (interface.md section 8, protocol.md, protocol-rules.md).
  */
-export const CHAIN_ID = 4663;
+export const CHAIN_ID = 4663 as const;
 
 export const BPS = 10_000n;
 /** USDG base units per dollar. */

@@ -1,6 +1,40 @@
 /** Every endpoint of the api, in the order in which the documentation lists them. */
 import type { Endpoint } from '../http/endpoint.ts';
+import { agentSession } from './agent-session.ts';
+import { agentTrade } from './agent-trade.ts';
+import { basket } from './basket.ts';
+import { baskets } from './baskets.ts';
+import { health } from './health.ts';
+import { jobs } from './jobs.ts';
 import { markets } from './markets.ts';
+import { orders } from './orders.ts';
+import { ready } from './ready.ts';
+import { root } from './root.ts';
 import { txBuy } from './tx-buy.ts';
+import { txCancel } from './tx-cancel.ts';
+import { txExit } from './tx-exit.ts';
+import { txLimit } from './tx-limit.ts';
+import { txSell } from './tx-sell.ts';
+import { wallet } from './wallet.ts';
 
-export const ENDPOINTS: readonly Endpoint[] = [markets, txBuy];
+export const ENDPOINTS = [
+  root,
+  health,
+  ready,
+  baskets,
+  basket,
+  markets,
+  wallet,
+  orders,
+  txBuy,
+  txSell,
+  txExit,
+  txLimit,
+  txCancel,
+  jobs,
+  agentSession,
+  agentTrade,
+] as const satisfies readonly Endpoint[];
+
+/** Any one of them with its own types. */
+export type ApiEndpoint = (typeof ENDPOINTS)[number];

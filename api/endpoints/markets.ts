@@ -1,5 +1,5 @@
 import { defineEndpoint } from '../http/endpoint.ts';
-import { MARKS_CACHE } from '../routes/context.ts';
+import { MARKS_CACHE } from '../http/context.ts';
 import { marketsQuery } from '../schemas/reads.ts';
 import { marketsBody } from '../schemas/responses/marks.ts';
 

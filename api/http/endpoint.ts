@@ -5,7 +5,7 @@
 import type { Request } from 'express';
 import type { z } from 'zod';
 import { ApiError, type ErrorCode, type StatusOverride } from '../../runtime/errors.ts';
-import type { RouteContext } from '../routes/context.ts';
+import type { RouteContext } from './context.ts';
 import { type Serialised, sendFresh, sendSerialised, serialise, wantsPretty } from './json-body.ts';
 
 /** A code with the status it has here, where that is not the table's own. */
@@ -20,14 +20,21 @@ type Input<P, Q, B> = {
   body: B extends z.ZodType ? z.output<B> : undefined;
 };
 
-type Parts<P, Q, B, R extends z.ZodType> = {
-  method: 'get' | 'post';
+type Parts<
+  P,
+  Q,
+  B,
+  R extends z.ZodType,
+  Id extends string = string,
+  M extends 'get' | 'post' = 'get' | 'post',
+> = {
+  method: M;
   /** As OpenAPI writes it: `/v1/baskets/{ticker}`. */
   path: `/${string}`;
   /** Other paths that answer the same; not listed as operations of their own. */
   aliases?: readonly `/${string}`[];
-  /** OpenAPI's operationId, and the name of the typed client's method. */
-  id: string;
+  /** OpenAPI's operationId, its name in the root document, and the name of the typed client's method. */
+  id: Id;
   tag: 'Discovery' | 'Reads' | 'Builds' | 'Jobs' | 'Agent' | 'Cover';
   /** One line. */
   summary: string;
@@ -41,6 +48,10 @@ type Parts<P, Q, B, R extends z.ZodType> = {
   refusals: readonly Refusal[];
   /** Cache-Control of a 200. `no-store` for what belongs to one request; anything else is sent with an ETag. */
   cache: string;
+  /** Media type of the 200 where it is not JSON. */
+  contentType?: string;
+  /** Answers that are neither the 200 nor an error of the one shape, by status. */
+  otherResponses?: Readonly<Record<number, { description: string; schema: z.ZodType }>>;
 };
 
 type Answering<P, Q, B, R extends z.ZodType> =
@@ -53,6 +64,12 @@ type Answering<P, Q, B, R extends z.ZodType> =
       /** Gives a body that was serialised for all who ask the same. */
       shared: (context: RouteContext, input: Input<P, Q, B>, pretty: boolean) => Serialised;
       answer?: undefined;
+    }
+  | {
+      /** Registered by somebody else (the HTTP server, the MCP endpoint); here for the document and the client alone. */
+      external: true;
+      answer?: undefined;
+      shared?: undefined;
     };
 
 export type EndpointOf<
@@ -60,7 +77,9 @@ export type EndpointOf<
   Q extends ObjectSchema | undefined,
   B extends ObjectSchema | undefined,
   R extends z.ZodType,
-> = Parts<P, Q, B, R> & Answering<P, Q, B, R>;
+  Id extends string = string,
+  M extends 'get' | 'post' = 'get' | 'post',
+> = Parts<P, Q, B, R, Id, M> & Answering<P, Q, B, R>;
 
 /** Input of an endpoint whose types are not known here; made by `parseInput` alone. */
 type AnyInput = { params: never; query: never; body: never };
@@ -74,15 +93,18 @@ export type Endpoint = Parts<
 > & {
   answer?: ((context: RouteContext, input: AnyInput) => unknown) | undefined;
   shared?: ((context: RouteContext, input: AnyInput, pretty: boolean) => Serialised) | undefined;
+  external?: boolean | undefined;
 };
 
 /** Keeps an endpoint's own types. */
 export function defineEndpoint<
+  const Id extends string,
+  const M extends 'get' | 'post',
   R extends z.ZodType,
   P extends ObjectSchema | undefined = undefined,
   Q extends ObjectSchema | undefined = undefined,
   B extends ObjectSchema | undefined = undefined,
->(endpoint: EndpointOf<P, Q, B, R>): EndpointOf<P, Q, B, R> {
+>(endpoint: EndpointOf<P, Q, B, R, Id, M>): EndpointOf<P, Q, B, R, Id, M> {
   return endpoint;
 }
 
@@ -125,6 +147,7 @@ function expressPath(path: string): string {
 
 /** Registers the endpoint and its aliases. */
 export function mount(endpoint: Endpoint, context: RouteContext): void {
+  if (endpoint.external === true) return;
   for (const path of [endpoint.path, ...(endpoint.aliases ?? [])]) {
     context.http.route(endpoint.method, expressPath(path), async (request, response) => {
       const input = parseInput(endpoint, rawOf(request));

@@ -30,6 +30,6 @@ export function orderJson(order: Order, catalog: Catalog) {
     // A limit buy only ever triggers downwards here; the key is part of the wire format.
     triggerBelow: true,
     deadline,
-    kind: 'limit_buy',
+    kind: 'limit_buy' as const,
   };
 }

@@ -41,4 +41,7 @@ export const marketsQuery = z.object({
 
 export const addressPath = z.object({ address: addressSchema });
 
+/** A ticker that nobody has is UNKNOWN_BASKET, whatever its form. */
+export const tickerPath = z.object({ ticker: z.string().meta({ description: 'Basket ticker.' }) });
+
 export const jobsQuery = z.object({ executor: addressSchema.optional() });

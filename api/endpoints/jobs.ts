@@ -1,17 +1,24 @@
-import { sendFresh } from '../http/json-body.ts';
+import { defineEndpoint } from '../http/endpoint.ts';
 import { fillData } from '../jobs/scan.ts';
 import { jobsQuery } from '../schemas/reads.ts';
-import type { RouteContext } from './context.ts';
+import { jobsBody } from '../schemas/responses/jobs.ts';
 
 const NOTE =
   'Anyone may send these. The fee is paid to the executor named in tx; without ?executor it goes to whoever sends it. When a fill misses its floor, armData to the same contract starts a price auction. Simulate before sending.';
 
-/** GET /v1/jobs: triggered exits and limit buys that anyone may execute for the executor fee. */
-export function jobsRoute({ http, board }: RouteContext): void {
-  http.route('get', '/v1/jobs', async (request, response) => {
-    const { executor } = jobsQuery.parse(request.query);
+export const jobs = defineEndpoint({
+  method: 'get',
+  path: '/v1/jobs',
+  id: 'jobs',
+  tag: 'Jobs',
+  summary: 'What anyone may execute now for the executor fee.',
+  query: jobsQuery,
+  response: jobsBody,
+  refusals: ['UPSTREAM'],
+  cache: 'no-store',
+  answer: async ({ board }, { query }) => {
     const scan = await board.current();
-    sendFresh(request, response, {
+    return {
       asOf: new Date(scan.chainTime * 1_000).toISOString(),
       jobs: scan.jobs.map((job) => ({
         type: job.type,
@@ -21,11 +28,11 @@ export function jobsRoute({ http, board }: RouteContext): void {
         vault: job.vault,
         feeUsdg: job.feeUsdg.toString(),
         slippageBps: job.slippageBps,
-        tx: { to: job.contract, data: fillData(job, executor), value: '0' },
+        tx: { to: job.contract, data: fillData(job, query.executor), value: '0' },
         armData: job.armData,
       })),
-      skipped: scan.skipped,
+      skipped: [...scan.skipped],
       note: NOTE,
-    });
-  });
-}
+    };
+  },
+});

@@ -1,0 +1,17 @@
+/** What an endpoint gets: the place to register, the service, and what is shared between requests. */
+import type { HttpApp } from '../../runtime/http/server.ts';
+import type { Documents } from '../discovery/documents.ts';
+import type { JobBoard } from '../jobs/board.ts';
+import type { MarkBodies } from '../marks/mark-bodies.ts';
+import type { Service } from '../service.ts';
+
+export type RouteContext = {
+  http: HttpApp;
+  service: Service;
+  bodies: MarkBodies;
+  board: JobBoard;
+  documents: Documents;
+};
+
+/** Marks change once a second; a shared cache may bridge that much. */
+export const MARKS_CACHE = 'public, max-age=1';
