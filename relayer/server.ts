@@ -1,7 +1,8 @@
 /** The relayer's HTTP side: three routes on the one server. */
-import type { Express } from 'express';
+import type { RequestListener } from 'node:http';
 import type { Address } from 'viem';
 import { ApiError } from '../runtime/errors.ts';
+import type { TrustProxy } from '../runtime/http/client-address.ts';
 import { createHttpApp } from '../runtime/http/server.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
@@ -18,7 +19,7 @@ export type ServerDeps = {
   logger: Logger;
   metrics: Metrics;
   readiness: readonly ReadinessCheck[];
-  http: { bodyLimitBytes: number; trustProxy: number; requestsPerMinute: number };
+  http: { bodyLimitBytes: number; trustProxy: TrustProxy; requestsPerMinute: number };
   relay: Relay;
   slots: SlotStore;
   sender: Sender;
@@ -26,7 +27,7 @@ export type ServerDeps = {
   nonceUsed: (account: Address, nonce: bigint) => Promise<boolean>;
 };
 
-export function createServer(deps: ServerDeps): Express {
+export function createServer(deps: ServerDeps): RequestListener {
   const { metrics, relay, slots, sender } = deps;
   const answers = metrics.counter('answers_total', 'Answers to posted actions, by code.', ['code']);
   const { app, route, finish } = createHttpApp({
@@ -36,10 +37,7 @@ export function createServer(deps: ServerDeps): Express {
     ...deps.http,
     keepBodyText: true,
     errorBody: relayErrorBody,
-    rateLimited: () =>
-      new ApiError('RATE_LIMITED', 'too many requests: wait and retry', {
-        headers: { 'Retry-After': '60' },
-      }),
+    rateLimited: () => new ApiError('RATE_LIMITED', 'too many requests: wait and retry'),
   });
   route(
     'post',

@@ -146,7 +146,9 @@ export async function startRelayer(
       module: deployment.sessionModule,
       nonceUsed,
     });
-    const listening = await listen(app, config.HTTP_HOST, config.RELAYER_PORT, relayErrorBody);
+    const listening = await listen(app, config.HTTP_HOST, config.RELAYER_PORT, {
+      errorBody: relayErrorBody,
+    });
     logger.info(
       { url: listening.url, wallets: wallets.map(({ address }) => address) },
       'listening',

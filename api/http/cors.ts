@@ -1,27 +1,25 @@
 /** Browsers may read everything here from anywhere: nothing is private and no cookie exists. */
-import type { RequestHandler } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
-const EXPOSED = 'ETag, X-Request-Id, RateLimit, RateLimit-Policy, Retry-After';
+/** On every answer. */
+export const CORS_HEADERS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers':
+    'ETag, X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, Allow',
+  'Cross-Origin-Resource-Policy': 'cross-origin',
+} as const;
 
-/** Adds the CORS headers to every answer and answers preflights by itself. */
-export const cors: RequestHandler = (request, response, next) => {
-  response.set({
-    'Access-Control-Allow-Origin': '*',
-    'Access-Control-Expose-Headers': EXPOSED,
-    'Cross-Origin-Resource-Policy': 'cross-origin',
-  });
-  const isPreflight =
-    request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;
-  if (!isPreflight) {
-    next();
-    return;
-  }
-  response
-    .status(204)
-    .set({
-      'Access-Control-Allow-Methods': 'GET, HEAD, POST, OPTIONS',
-      'Access-Control-Allow-Headers': 'Content-Type, If-None-Match, X-Request-Id',
-      'Access-Control-Max-Age': '86400',
-    })
-    .end();
-};
+const PREFLIGHT_HEADERS = {
+  'Access-Control-Allow-Methods': 'GET, HEAD, POST, OPTIONS',
+  // The last ones are what MCP clients send.
+  'Access-Control-Allow-Headers':
+    'Accept, Content-Type, If-None-Match, X-Request-Id, MCP-Protocol-Version, MCP-Session-Id, MCP-Method, MCP-Name, Last-Event-ID',
+  'Access-Control-Max-Age': '86400',
+} as const;
+
+/** Answers a preflight; false for an OPTIONS that is none. */
+export function answerPreflight(request: IncomingMessage, response: ServerResponse): boolean {
+  if (request.headers['access-control-request-method'] === undefined) return false;
+  response.writeHead(204, PREFLIGHT_HEADERS).end();
+  return true;
+}

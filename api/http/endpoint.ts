@@ -6,7 +6,14 @@ import type { Request } from 'express';
 import type { z } from 'zod';
 import { ApiError, type ErrorCode, type StatusOverride } from '../../runtime/errors.ts';
 import type { RouteContext } from './context.ts';
-import { type Serialised, sendFresh, sendSerialised, serialise, wantsPretty } from './json-body.ts';
+import {
+  isPretty,
+  type Serialised,
+  sendFresh,
+  sendSerialised,
+  serialise,
+  wantsPretty,
+} from './json-body.ts';
 
 /** A code with the status it has here, where that is not the table's own. */
 export type Refusal = ErrorCode | { code: ErrorCode; status: StatusOverride };
@@ -161,7 +168,19 @@ export function mount(endpoint: Endpoint, context: RouteContext): void {
       if (endpoint.cache === 'no-store') sendFresh(request, response, body);
       else sendSerialised(request, response, serialise(body, pretty), endpoint.cache);
     });
+    shareAt(path, endpoint, context);
   }
+}
+
+/** Lets a shared JSON body at a fixed path be answered before Express; both ways read the same endpoint. */
+function shareAt(path: string, endpoint: Endpoint, context: RouteContext): void {
+  const { shared, contentType, params, cache } = endpoint;
+  if (shared === undefined || contentType !== undefined || params !== undefined) return;
+  context.http.share({
+    path,
+    cacheControl: cache,
+    bodyFor: (query) => shared(context, parseInput(endpoint, { query }), isPretty(query)),
+  });
 }
 
 function rawOf(request: Request): RawInput {

@@ -2,36 +2,45 @@
 import { createHash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { round8 } from '../../contracts-abi/rounding.ts';
+import { hasAlready, type SharedBody } from '../../runtime/http/shared-body.ts';
 
-/** Fractional numbers to 8 significant digits (interface.md section 1); integers and strings untouched. */
+/** What a client signs must reach it as it was built, to the last digit (wire.md, Numbers). */
+const EXACT: ReadonlySet<string> = new Set(['action', 'typedData']);
+
+/** A copy whose fractional numbers have 8 significant digits. */
+function rounded(value: unknown): unknown {
+  if (typeof value === 'number') return round8(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(rounded);
+  const copy: Record<string, unknown> = {};
+  for (const [key, item] of Object.entries(value))
+    copy[key] = EXACT.has(key) ? item : rounded(item);
+  return copy;
+}
+
+/**
+ * Fractional numbers to 8 significant digits (interface.md section 1); integers, strings and whatever stands in an
+ * `action` or `typedData` untouched.
+ */
 export function jsonText(body: unknown, pretty: boolean): string {
-  return JSON.stringify(
-    body,
-    (_key, value: unknown) => (typeof value === 'number' ? round8(value) : value),
-    pretty ? 2 : undefined,
-  );
+  return JSON.stringify(rounded(body), undefined, pretty ? 2 : undefined);
 }
 
 /** `pretty=1` asks for indented JSON. */
 export function wantsPretty(request: Request): boolean {
-  return request.query.pretty === '1';
+  return isPretty(request.query);
 }
 
-export type Serialised = { text: string; etag: string };
+export function isPretty(query: Readonly<Record<string, unknown>>): boolean {
+  return query.pretty === '1';
+}
+
+export type Serialised = SharedBody & { text: string };
 
 export function serialise(body: unknown, pretty: boolean): Serialised {
   const text = jsonText(body, pretty);
-  return { text, etag: `"${createHash('sha1').update(text).digest('base64url')}"` };
-}
-
-/** Whether the client says that it has this body already (RFC 9110, If-None-Match). */
-function hasAlready(request: Request, etag: string): boolean {
-  const given = request.headers['if-none-match'];
-  if (given === undefined) return false;
-  return given.split(',').some((tag) => {
-    const known = tag.trim().replace(/^W\//, '');
-    return known === '*' || known === etag;
-  });
+  const etag = `"${createHash('sha1').update(text).digest('base64url')}"`;
+  return { text, bytes: Buffer.from(text), etag };
 }
 
 /**
@@ -41,15 +50,15 @@ function hasAlready(request: Request, etag: string): boolean {
 export function sendSerialised(
   request: Request,
   response: Response,
-  body: Serialised,
+  body: SharedBody,
   cacheControl: string,
 ): void {
   response.set({ 'Cache-Control': cacheControl, ETag: body.etag });
-  if (hasAlready(request, body.etag)) {
+  if (hasAlready(request.headers['if-none-match'], body.etag)) {
     response.status(304).end();
     return;
   }
-  response.type('application/json').send(body.text);
+  response.type('application/json').send(body.bytes);
 }
 
 /** Sends a body that belongs to this request alone: never cached. */

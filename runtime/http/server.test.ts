@@ -84,7 +84,12 @@ describe('the HTTP server', () => {
 
   it('tells which methods a path has', async () => {
     const response = await fetch(`${await serve()}/thing/1`, { method: 'PUT' });
-    expect(response.headers.get('allow')?.split(', ').toSorted()).toEqual(['GET', 'HEAD', 'POST']);
+    expect(response.headers.get('allow')?.split(', ').toSorted()).toEqual([
+      'GET',
+      'HEAD',
+      'OPTIONS',
+      'POST',
+    ]);
   });
 
   it('refuses malformed JSON, a wrong media type and a body over the limit', async () => {

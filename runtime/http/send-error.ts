@@ -1,0 +1,21 @@
+/** The answer to a refusal, on Node's own response: one shape before and behind Express. */
+import type { ServerResponse } from 'node:http';
+import type { ApiError } from '../errors.ts';
+
+export type ErrorBody = (error: ApiError) => Record<string, unknown>;
+
+export const plainErrorBody: ErrorBody = (error) => error.body();
+
+export function sendError(response: ServerResponse, error: ApiError, errorBody: ErrorBody): void {
+  const bytes = Buffer.from(JSON.stringify(errorBody(error)));
+  response.statusCode = error.status;
+  for (const [name, value] of Object.entries({
+    'Cache-Control': 'no-store',
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(bytes.length),
+    ...error.headers,
+  })) {
+    response.setHeader(name, value);
+  }
+  response.end(bytes);
+}
