@@ -6,14 +6,7 @@
  * 4. A node that lags answers without its newest logs: the last blocks are read again in every step.
  */
 import type { Kysely, Transaction } from 'kysely';
-import {
-  BaseError,
-  BlockNotFoundError,
-  type Hex,
-  HttpRequestError,
-  numberToHex,
-  type PublicClient,
-} from 'viem';
+import { BlockNotFoundError, type Hex, type PublicClient } from 'viem';
 import type { Logger } from '../../runtime/logger.ts';
 import type { ReadinessResult } from '../../runtime/readiness.ts';
 import {
@@ -28,6 +21,7 @@ import {
 } from './checkpoints.ts';
 import type { IndexedLog, Projection } from './projection.ts';
 import { afterRefusal, afterSuccess, initialRange, type RangePolicy } from './ranges.ts';
+import { readLogs, saysNothingOfTheRange } from './read-logs.ts';
 
 export type IndexerOptions<DB extends CheckpointTables> = {
   client: PublicClient;
@@ -202,25 +196,11 @@ export class Indexer<DB extends CheckpointTables> {
   async #logs(from: number, to: number): Promise<IndexedLog[] | null> {
     const { client, projections, logger } = this.#options;
     const filter = {
-      address: [...new Set(projections.flatMap(({ addresses }) => addresses))],
-      topics: [[...new Set(projections.flatMap(({ topics }) => topics))]],
-      fromBlock: numberToHex(from),
-      toBlock: numberToHex(to),
+      addresses: [...new Set(projections.flatMap(({ addresses }) => addresses))],
+      topics: [...new Set(projections.flatMap(({ topics }) => topics))],
     };
     try {
-      const logs = await client.request({ method: 'eth_getLogs', params: [filter] });
-      return logs
-        .filter((log) => !log.removed)
-        .map((log) => ({
-          address: log.address,
-          topics: log.topics,
-          data: log.data,
-          block: Number(log.blockNumber),
-          blockHash: log.blockHash ?? '0x',
-          logIndex: Number(log.logIndex),
-          transactionHash: log.transactionHash ?? '0x',
-        }))
-        .sort((a, b) => a.block - b.block || a.logIndex - b.logIndex);
+      return await readLogs(client, filter, from, to);
     } catch (error) {
       const asked = to - from + 1;
       if (asked <= 1 || saysNothingOfTheRange(error)) throw error;
@@ -232,13 +212,6 @@ export class Indexer<DB extends CheckpointTables> {
       return null;
     }
   }
-}
-
-/** No connection or a rate limit: asking for less would not help. */
-function saysNothingOfTheRange(error: unknown): boolean {
-  if (!(error instanceof BaseError)) return false;
-  const fault = error.walk((cause) => cause instanceof HttpRequestError);
-  return fault instanceof HttpRequestError && (fault.status === undefined || fault.status === 429);
 }
 
 function isFor<DB>(projection: Projection<DB>, log: IndexedLog): boolean {

@@ -10,6 +10,8 @@ export type IndexedLog = {
   blockHash: Hex;
   logIndex: number;
   transactionHash: Hex;
+  /** Unix seconds of its block. */
+  time: number;
 };
 
 export type Projection<DB> = {

@@ -1,0 +1,111 @@
+/** One range of logs in chain order, each with its block's time; and what a refusal says about the range. */
+import {
+  type Address,
+  BaseError,
+  type Hex,
+  HttpRequestError,
+  numberToHex,
+  type PublicClient,
+  type RpcLog,
+} from 'viem';
+import type { IndexedLog } from './projection.ts';
+
+export type LogFilter = {
+  addresses: readonly Address[];
+  /** First topics, any of them. */
+  topics: readonly Hex[];
+};
+
+/** @throws what the client throws; see {@link saysNothingOfTheRange}. */
+export async function readLogs(
+  client: PublicClient,
+  filter: LogFilter,
+  from: number,
+  to: number,
+): Promise<IndexedLog[]> {
+  const asked = {
+    address: [...filter.addresses],
+    topics: [[...filter.topics]],
+    fromBlock: numberToHex(from),
+    toBlock: numberToHex(to),
+  };
+  const found = await client.request({ method: 'eth_getLogs', params: [asked] });
+  const logs = found.filter((log) => !log.removed);
+  const times = await blockTimes(client, logs);
+  return logs
+    .map((log) => ({
+      address: log.address,
+      topics: log.topics,
+      data: log.data,
+      block: Number(log.blockNumber),
+      blockHash: log.blockHash ?? '0x',
+      logIndex: Number(log.logIndex),
+      transactionHash: log.transactionHash ?? '0x',
+      time: times.get(Number(log.blockNumber)) ?? 0,
+    }))
+    .sort((a, b) => a.block - b.block || a.logIndex - b.logIndex);
+}
+
+/** No connection or a rate limit: asking for less would not help. */
+export function saysNothingOfTheRange(error: unknown): boolean {
+  if (!(error instanceof BaseError)) return false;
+  const fault = error.walk((cause) => cause instanceof HttpRequestError);
+  return fault instanceof HttpRequestError && (fault.status === undefined || fault.status === 429);
+}
+
+/** Unix seconds by block: told with the log by most nodes, otherwise read from the headers. */
+async function blockTimes(
+  client: PublicClient,
+  logs: readonly RpcLog[],
+): Promise<Map<number, number>> {
+  const times = new Map<number, number>();
+  const untold = new Set<number>();
+  for (const log of logs) {
+    const block = Number(log.blockNumber);
+    if (typeof log.blockTimestamp === 'string') times.set(block, Number(log.blockTimestamp));
+    else untold.add(block);
+  }
+  const blocks = [...untold].filter((block) => !times.has(block)).sort((a, b) => a - b);
+  if (blocks.length > 0) await fillTimes(client, blocks, times);
+  return times;
+}
+
+/** Blocks between two of the same second are of that second too, so that few headers are read. */
+async function fillTimes(
+  client: PublicClient,
+  blocks: readonly number[],
+  times: Map<number, number>,
+): Promise<void> {
+  const [first] = blocks;
+  const last = blocks.at(-1);
+  if (first === undefined || last === undefined) return;
+  const [opens, closes] = await Promise.all([timeOf(client, first), timeOf(client, last)]);
+  let spans = [{ low: 0, high: blocks.length - 1 }];
+  times.set(first, opens).set(last, closes);
+  while (spans.length > 0) {
+    const halves = await Promise.all(
+      spans.map(async ({ low, high }) => {
+        const from = times.get(blocks[low] ?? 0) ?? 0;
+        const inner = blocks.slice(low + 1, high);
+        if (inner.length === 0) return [];
+        if (from === times.get(blocks[high] ?? 0)) {
+          for (const block of inner) times.set(block, from);
+          return [];
+        }
+        const middle = (low + high) >> 1;
+        const block = blocks[middle] ?? 0;
+        times.set(block, await timeOf(client, block));
+        return [
+          { low, high: middle },
+          { low: middle, high },
+        ];
+      }),
+    );
+    spans = halves.flat();
+  }
+}
+
+async function timeOf(client: PublicClient, block: number): Promise<number> {
+  const { timestamp } = await client.getBlock({ blockNumber: BigInt(block) });
+  return Number(timestamp);
+}
