@@ -36,6 +36,11 @@ export function isUpstreamFault(error: unknown): boolean {
   );
 }
 
+/** Whether the refusal is for a body that is no JSON at all: JSON-RPC has a code of its own for it. */
+export function isMalformedJson(error: ApiError): boolean {
+  return isBodyParserError(error.cause) && error.cause.type === 'entity.parse.failed';
+}
+
 /** Maps anything thrown to an ApiError of the one table. */
 export function mapError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
@@ -46,7 +51,7 @@ export function mapError(error: unknown): ApiError {
       case 'entity.too.large':
         return new ApiError('BAD_REQUEST', 'the body is too large', { status: 413 });
       case 'entity.parse.failed':
-        return new ApiError('BAD_REQUEST', 'the body is not valid JSON');
+        return new ApiError('BAD_REQUEST', 'the body is not valid JSON', { cause: error });
       case 'encoding.unsupported':
       case 'charset.unsupported':
         return new ApiError('BAD_REQUEST', 'the encoding of the body is not supported', {
