@@ -12,7 +12,7 @@ const ZAPPER = [
   'ZapperBudget',
   'MintOnPayment',
 ];
-const ORDERS = ['ExitEscrow', 'LimitEscrow', 'Schedule*', 'EscrowedShares'];
+const ORDERS = ['ExitEscrow', 'LimitEscrow', 'Schedule*', 'EscrowedShares', 'OrderFloors'];
 const SESSION = ['SessionModule', 'SessionDefence', 'SessionGrants', 'SessionSignatures'];
 const COVER_MODULE = ['CoverModule*'];
 const COVER = [
@@ -46,8 +46,8 @@ const TESTS: Record<string, readonly string[]> = {
   FillPricing: ['FillPricing', ...ORDERS],
   PriceAuction: ['PriceAuction', ...ORDERS],
   OrderEscrow: ORDERS,
-  ExitEscrow: ['ExitEscrow', 'EscrowedShares'],
-  BuyEscrow: ['LimitEscrow', 'Schedule*'],
+  ExitEscrow: ['ExitEscrow', 'EscrowedShares', 'OrderFloors'],
+  BuyEscrow: ['LimitEscrow', 'Schedule*', 'OrderFloors'],
   LimitEscrow: ['LimitEscrow'],
   ScheduleEscrow: ['Schedule*'],
   TradeBounds: ['TradeBounds', 'SessionModule'],
