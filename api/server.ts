@@ -11,6 +11,7 @@ import { answerPreflight, CORS_HEADERS } from './http/cors.ts';
 import { mount } from './http/endpoint.ts';
 import { JobBoard } from './jobs/board.ts';
 import { MarkBodies } from './marks/mark-bodies.ts';
+import { openApiDocument } from './openapi/document.ts';
 import type { Service } from './service.ts';
 
 export function createApiApp(options: {
@@ -36,7 +37,10 @@ export function createApiApp(options: {
     service,
     bodies: new MarkBodies(service.marks),
     board: new JobBoard(service),
-    documents: { root: spelled(rootDocument(service, ENDPOINTS)) },
+    documents: {
+      root: spelled(rootDocument(service, ENDPOINTS)),
+      openapi: spelled(openApiDocument(ENDPOINTS, service.urls.base)),
+    },
   };
   for (const endpoint of ENDPOINTS) mount(endpoint, context);
   http.finish();

@@ -6,6 +6,7 @@ type Spelled = { plain: Serialised; pretty: Serialised };
 
 export type Documents = {
   root: Spelled;
+  openapi: Spelled;
 };
 
 export function spelled(body: unknown): Spelled {

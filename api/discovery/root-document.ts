@@ -28,7 +28,12 @@ export function rootDocument(
       gas: 'Gas is paid in ETH on chain 4663; USDG has 6 decimals.',
     },
     endpoints: Object.fromEntries(
-      endpoints.map(({ id, method, path }) => [id, `${method.toUpperCase()} ${path}`]),
+      endpoints.flatMap(({ id, method, path, aliases = {} }) =>
+        Object.entries({ [id]: path, ...aliases }).map(([name, at]) => [
+          name,
+          `${method.toUpperCase()} ${at}`,
+        ]),
+      ),
     ),
     onboarding: ONBOARDING,
     llms: '/llms.txt',

@@ -8,7 +8,7 @@ import { basketOf } from '../service.ts';
 export const basket = defineEndpoint({
   method: 'get',
   path: '/v1/baskets/{ticker}',
-  aliases: ['/v1/indexes/{ticker}'],
+  aliases: { index: '/v1/indexes/{ticker}' },
   id: 'basket',
   tag: 'Reads',
   summary: 'One basket with its constituents, each with address, target weight and price.',

@@ -7,7 +7,7 @@ import { basketsBody } from '../schemas/responses/marks.ts';
 export const baskets = defineEndpoint({
   method: 'get',
   path: '/v1/baskets',
-  aliases: ['/v1/indexes'],
+  aliases: { indexes: '/v1/indexes' },
   id: 'baskets',
   tag: 'Reads',
   summary: 'All baskets: texts, target weights and live marks.',

@@ -9,6 +9,6 @@ export const health = defineEndpoint({
   summary: 'Whether the process is alive.',
   response: healthBody,
   refusals: [],
-  cache: 'no-store',
+  cache: null,
   external: true,
 });

@@ -38,8 +38,8 @@ type Parts<
   method: M;
   /** As OpenAPI writes it: `/v1/baskets/{ticker}`. */
   path: `/${string}`;
-  /** Other paths that answer the same; not listed as operations of their own. */
-  aliases?: readonly `/${string}`[];
+  /** Other paths that answer the same, by the id of their operation. */
+  aliases?: Readonly<Record<string, `/${string}`>>;
   /** OpenAPI's operationId, its name in the root document, and the name of the typed client's method. */
   id: Id;
   tag: 'Discovery' | 'Reads' | 'Builds' | 'Jobs' | 'Agent' | 'Cover';
@@ -51,10 +51,16 @@ type Parts<
   body?: B;
   /** The body of a 200. Handlers are held to it by type, running stacks by tests. */
   response: R;
-  /** Beyond what every endpoint may answer (BAD_REQUEST, rate limit, SERVER). */
+  /**
+   * Beyond what every mounted endpoint may answer (BAD_REQUEST where it takes input, the body's 413 and 415, other
+   * methods' 405, the rate limit's 429, SERVER); of an external one: all but the 405.
+   */
   refusals: readonly Refusal[];
-  /** Cache-Control of a 200. `no-store` for what belongs to one request; anything else is sent with an ETag. */
-  cache: string;
+  /**
+   * Cache-Control of a 200. `no-store` for what belongs to one request; anything else is sent with an ETag. Null, for
+   * external ones alone: none is sent.
+   */
+  cache: string | null;
   /** Media type of the 200 where it is not JSON. */
   contentType?: string;
   /** Answers that are neither the 200 nor an error of the one shape, by status. */
@@ -155,18 +161,19 @@ function expressPath(path: string): string {
 /** Registers the endpoint and its aliases. */
 export function mount(endpoint: Endpoint, context: RouteContext): void {
   if (endpoint.external === true) return;
-  for (const path of [endpoint.path, ...(endpoint.aliases ?? [])]) {
+  const cache = endpoint.cache ?? 'no-store';
+  for (const path of [endpoint.path, ...Object.values(endpoint.aliases ?? {})]) {
     context.http.route(endpoint.method, expressPath(path), async (request, response) => {
       const input = parseInput(endpoint, rawOf(request));
       const pretty = wantsPretty(request);
       if (endpoint.shared !== undefined) {
         const body = endpoint.shared(context, input, pretty);
-        sendSerialised(request, response, body, endpoint.cache);
+        sendSerialised(request, response, body, cache);
         return;
       }
       const body: unknown = await endpoint.answer?.(context, input);
-      if (endpoint.cache === 'no-store') sendFresh(request, response, body);
-      else sendSerialised(request, response, serialise(body, pretty), endpoint.cache);
+      if (cache === 'no-store') sendFresh(request, response, body);
+      else sendSerialised(request, response, serialise(body, pretty), cache);
     });
     shareAt(path, endpoint, context);
   }
@@ -174,11 +181,11 @@ export function mount(endpoint: Endpoint, context: RouteContext): void {
 
 /** Lets a shared JSON body at a fixed path be answered before Express; both ways read the same endpoint. */
 function shareAt(path: string, endpoint: Endpoint, context: RouteContext): void {
-  const { shared, contentType, params, cache } = endpoint;
+  const { shared, contentType, params } = endpoint;
   if (shared === undefined || contentType !== undefined || params !== undefined) return;
   context.http.share({
     path,
-    cacheControl: cache,
+    cacheControl: endpoint.cache ?? 'no-store',
     bodyFor: (query) => shared(context, parseInput(endpoint, { query }), isPretty(query)),
   });
 }

@@ -29,19 +29,29 @@ function fieldsSchema<const F extends string>(known: readonly F[]) {
     .transform((text) => text.split(',').map((part) => part.trim()))
     .pipe(z.array(z.enum(known, { error: `expected fields out of ${known.join(', ')}` })))
     .transform((asked) => known.filter((field) => asked.includes(field)))
-    .optional();
+    .optional()
+    .meta({ description: `Comma-separated keys to keep of each row: ${known.join(', ')}.` });
 }
 
 export const basketsQuery = z.object({ fields: fieldsSchema(SUMMARY_FIELDS) });
 
 export const marketsQuery = z.object({
   fields: fieldsSchema(MARKET_FIELDS),
-  prices: z.literal('0', { error: 'expected prices=0 or no prices at all' }).optional(),
+  prices: z
+    .literal('0', { error: 'expected prices=0 or no prices at all' })
+    .optional()
+    .meta({ description: '0 leaves constituent prices out.' }),
 });
 
-export const addressPath = z.object({ address: addressSchema });
+export const addressPath = z.object({
+  address: addressSchema.meta({ description: 'Address of the wallet: 0x and 40 hex characters.' }),
+});
 
 /** A ticker that nobody has is UNKNOWN_BASKET, whatever its form. */
 export const tickerPath = z.object({ ticker: z.string().meta({ description: 'Basket ticker.' }) });
 
-export const jobsQuery = z.object({ executor: addressSchema.optional() });
+export const jobsQuery = z.object({
+  executor: addressSchema.optional().meta({
+    description: 'Address that the fee is paid to in tx; absent: whoever sends it.',
+  }),
+});

@@ -30,7 +30,7 @@ export const sessionBody = z
   })
   .meta({ id: 'Session' });
 
-const typeFields = z.array(z.object({ name: z.string(), type: z.string() }));
+const typeFields = z.array(z.object({ name: z.string(), type: z.string() })).readonly();
 
 const action = z
   .object({

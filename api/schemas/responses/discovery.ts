@@ -40,3 +40,38 @@ export const readyBody = z
     ),
   })
   .meta({ id: 'Readiness' });
+
+/** Any JSON value, where its form is another specification's. */
+type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
+const jsonValue: z.ZodType<JsonValue> = z
+  .union([
+    z.null(),
+    z.boolean(),
+    z.number(),
+    z.string(),
+    z.array(z.lazy(() => jsonValue)),
+    z.record(
+      z.string(),
+      z.lazy(() => jsonValue),
+    ),
+  ])
+  .meta({ id: 'JsonValue', description: 'Any JSON value.' });
+const jsonObject = z.record(z.string(), jsonValue);
+
+/** An OpenAPI 3.1 document; its inside is described by that specification. */
+export const openApiBody = z
+  .object({
+    openapi: z.literal('3.1.0'),
+    info: z.object({
+      title: z.string(),
+      version: z.literal('1.0.0'),
+      description: z.string(),
+      license: z.object({ name: z.string(), identifier: z.string() }),
+    }),
+    servers: z.array(z.object({ url: urlText })),
+    security: z.array(jsonObject),
+    tags: z.array(z.object({ name: z.string(), description: z.string() })),
+    paths: z.record(z.string(), jsonObject),
+    components: z.record(z.string(), jsonObject),
+  })
+  .meta({ id: 'OpenApi' });
