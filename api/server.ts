@@ -9,7 +9,7 @@ import { rootDocument } from './discovery/root-document.ts';
 import { ENDPOINTS } from './endpoints/index.ts';
 import { answerPreflight, CORS_HEADERS } from './http/cors.ts';
 import { mount } from './http/endpoint.ts';
-import { JobBoard } from './jobs/board.ts';
+import { jobBoard } from './jobs/scan.ts';
 import { MarkBodies } from './marks/mark-bodies.ts';
 import { openApiDocument } from './openapi/document.ts';
 import type { Service } from './service.ts';
@@ -36,7 +36,7 @@ export function createApiApp(options: {
     http,
     service,
     bodies: new MarkBodies(service.marks),
-    board: new JobBoard(service),
+    board: jobBoard(service),
     documents: {
       root: spelled(rootDocument(service, ENDPOINTS)),
       openapi: spelled(openApiDocument(ENDPOINTS, service.urls.base)),

@@ -7,6 +7,7 @@ import type { RecentBalances } from './builds/recent-balances.ts';
 import type { Basket } from './catalog/catalog.ts';
 import type { NewestBlock } from './chain/newest-block.ts';
 import type { Indexer } from './indexer/indexer.ts';
+import type { DueIndex } from './jobs/due-index.ts';
 import type { Marks } from './marks/marks.ts';
 import type { OrderIndex } from './orders/order-index.ts';
 import type { AccountAddresses } from './session/accounts.ts';
@@ -28,6 +29,7 @@ export type Service = {
   deployment: Deployment;
   marks: Marks;
   orders: OrderIndex;
+  due: DueIndex;
   indexer: Indexer<ApiTables>;
   newest: NewestBlock;
   accounts: AccountAddresses;

@@ -12,6 +12,7 @@ import { NewestBlock } from './chain/newest-block.ts';
 import { repeat } from './chain/repeat.ts';
 import type { ApiConfig } from './config.ts';
 import { Indexer } from './indexer/indexer.ts';
+import { DueIndex } from './jobs/due-index.ts';
 import { Marks } from './marks/marks.ts';
 import { OrderIndex } from './orders/order-index.ts';
 import { orderProjection } from './orders/order-projection.ts';
@@ -75,6 +76,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     indexer,
     newest,
     orders: new OrderIndex(store.db),
+    due: new DueIndex(store.db),
     accounts: new AccountAddresses(client, deployment),
     balances: new RecentBalances(),
     urls: {

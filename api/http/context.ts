@@ -1,7 +1,8 @@
 /** What an endpoint gets: the place to register, the service, and what is shared between requests. */
 import type { HttpApp } from '../../runtime/http/server.ts';
 import type { Documents } from '../discovery/documents.ts';
-import type { JobBoard } from '../jobs/board.ts';
+import type { ScanBoard } from '../jobs/board.ts';
+import type { Scan } from '../jobs/scan.ts';
 import type { MarkBodies } from '../marks/mark-bodies.ts';
 import type { Service } from '../service.ts';
 
@@ -9,7 +10,7 @@ export type RouteContext = {
   http: HttpApp;
   service: Service;
   bodies: MarkBodies;
-  board: JobBoard;
+  board: ScanBoard<Scan>;
   documents: Documents;
 };
 

@@ -1,29 +1,66 @@
-/** One scan per snapshot of the marks, shared by everybody who asks meanwhile. */
-import type { Service } from '../service.ts';
-import { type Scan, scanJobs } from './scan.ts';
+/**
+ * One scan per snapshot of the marks, shared by everybody who asks meanwhile, and never two at once.
+ *
+ * A scan that fails or passes its deadline is answered with an error, never with the scan before it: a keeper that is
+ * told so asks again, whereas old jobs send its transactions after orders that are filled already.
+ */
+import { ApiError } from '../../runtime/errors.ts';
 
-export class JobBoard {
-  readonly #service: Service;
-  #key = '';
-  #scan: Promise<Scan> | null = null;
+/** What a scan checks between its round trips: once aborted it asks the chain nothing more. */
+export type ScanRun<T> = (signal: AbortSignal) => Promise<T>;
 
-  constructor(service: Service) {
-    this.#service = service;
+export class ScanBoard<T> {
+  readonly #run: ScanRun<T>;
+  readonly #version: () => string;
+  readonly #deadlineMs: number;
+  /** The newest scan, under way or done. */
+  #scan: { version: string; done: boolean; result: Promise<T> } | null = null;
+
+  /**
+   * @param version changes whenever a scan would find something else.
+   * @param deadlineMs of one scan.
+   */
+  constructor(options: { run: ScanRun<T>; version: () => string; deadlineMs: number }) {
+    this.#run = options.run;
+    this.#version = options.version;
+    this.#deadlineMs = options.deadlineMs;
   }
 
-  /** @throws ApiError UPSTREAM. */
-  async current(): Promise<Scan> {
-    const { marks, indexer } = this.#service;
-    const key = `${marks.snapshot().version}:${indexer.generation}`;
-    if (this.#scan === null || this.#key !== key) {
-      this.#key = key;
-      const scan = scanJobs(this.#service);
-      this.#scan = scan;
-      // A failed scan must not be served again.
-      scan.catch(() => {
+  /**
+   * The scan of this version, or the one still under way: its own time says from when it is.
+   * @throws ApiError UPSTREAM when the chain or the store does not answer in time.
+   */
+  async current(): Promise<T> {
+    const version = this.#version();
+    const last = this.#scan;
+    if (last !== null && (!last.done || last.version === version)) return await last.result;
+    const scan = { version, done: false, result: this.#bounded() };
+    this.#scan = scan;
+    scan.result.then(
+      () => {
+        scan.done = true;
+      },
+      () => {
+        // A failure is told to those who waited for it, and not kept.
         if (this.#scan === scan) this.#scan = null;
-      });
+      },
+    );
+    return await scan.result;
+  }
+
+  async #bounded(): Promise<T> {
+    const abort = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        abort.abort();
+        reject(new ApiError('UPSTREAM', 'the chain or the store answers too slowly: retry'));
+      }, this.#deadlineMs);
+    });
+    try {
+      return await Promise.race([this.#run(abort.signal), late]);
+    } finally {
+      clearTimeout(timer);
     }
-    return await this.#scan;
   }
 }

@@ -1,34 +1,18 @@
 /**
- * The jobs that anyone may execute now: triggered exits and limit buys, each with real swaps at current quotes.
- * Triggers are first checked in memory against the marks, then on chain together with the quotes.
+ * The jobs that anyone may execute now: triggered exits and limit buys and due slots of schedules, each with real swaps
+ * at current quotes. The store finds what is due at the marks' NAVs; its escrow confirms it at the block of the quotes.
  */
-import { type Address, encodeFunctionData, type Hex, zeroAddress } from 'viem';
-import { executorFee, limitGrossWithin, mintFee } from '../../contracts-abi/fill-pricing.ts';
+
+import type { Address } from 'viem';
+import { encodeFunctionData, type Hex, zeroAddress } from 'viem';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
-import type { Basket } from '../catalog/catalog.ts';
-import { optional, type Pending, ReadBatch } from '../chain/read-batch.ts';
-import type { Order } from '../orders/order-index.ts';
-import { type NoRoute, planBudgetBuy, planSell } from '../quotes/basket-quote.ts';
-import type { SwapCall } from '../quotes/swap-call.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Snapshot } from '../marks/snapshot.ts';
 import type { Service } from '../service.ts';
-import { isExpired, triggerHolds } from './trigger.ts';
-
-type JobType = 'sell' | 'limit';
-
-/** A job without its transaction's executor, which each request names. */
-export type Job = {
-  type: JobType;
-  contract: Address;
-  id: Hex;
-  ticker: string | null;
-  vault: Address;
-  /** Executor fee of a fill at this quote, USDG base units. */
-  feeUsdg: bigint;
-  /** The order's tolerance now. */
-  slippageBps: number;
-  swaps: readonly SwapCall[];
-  armData: Hex;
-};
+import { ScanBoard } from './board.ts';
+import type { NavOf, PlacedOrder } from './due-index.ts';
+import { type Candidate, type Job, type JobType, quoteFills } from './quote-fills.ts';
+import { type Place, START, takeTurn } from './turns.ts';
 
 type Skipped = { type: JobType; id: Hex; reason: string };
 
@@ -39,124 +23,116 @@ export type Scan = {
   skipped: readonly Skipped[];
 };
 
-/** Bounds one answer; the oldest orders come first, and what does not fit says so. */
-const MAX_JOBS = 200;
-const MAX_SKIPPED = 500;
+/** Examined in one scan; who does not fit is first in the next (turns.ts). */
+const MAX_EXAMINED = 200;
+/** Lines that one answer gives of each reason that needs no look at the chain. */
+const MAX_LINES = 100;
 /** Reads of one aggregated call stay within what public nodes let a call burn. */
 const ORDERS_PER_READ = 8;
+const SCAN_DEADLINE_MS = 10_000;
 
-type FillQuote = { gross: bigint; swaps: readonly SwapCall[] };
+class JobScanner {
+  readonly #service: Service;
+  #next: Place = START;
 
-type Candidate = { order: Order; basket: Basket };
-
-function typeOf(order: Order): JobType {
-  return order.kind === 'exit' ? 'sell' : 'limit';
-}
-
-/** @throws ApiError UPSTREAM. */
-export async function scanJobs(service: Service): Promise<Scan> {
-  const { marks, orders } = service;
-  const snapshot = marks.snapshot();
-  const catalog = marks.catalog();
-  const skipped: Skipped[] = [];
-  const candidates: Candidate[] = [];
-  const skip = (order: Order, reason: string) => {
-    if (skipped.length < MAX_SKIPPED) skipped.push({ type: typeOf(order), id: order.id, reason });
-  };
-
-  for (const order of await orders.open()) {
-    const basket = catalog.byVault(order.vault);
-    const mark = snapshot.marks.get(order.vault);
-    if (basket === null || mark === undefined) {
-      skip(order, 'its basket is not in the registry');
-    } else if (isExpired(order, snapshot.chainTime)) {
-      skip(order, 'expired: it can only be sent back to its owner');
-    } else if (!mark.reference.ok) {
-      // Only what would be due otherwise is worth a line: at the last price we know.
-      if (mark.nav !== null && triggerHolds(order, mark.nav)) {
-        skip(order, `no valid 10-minute average NAV now (${mark.reference.reason})`);
-      }
-    } else if (triggerHolds(order, mark.reference.nav)) {
-      if (snapshot.paused) skip(order, 'the protocol is paused');
-      else if (candidates.length >= MAX_JOBS)
-        skip(order, `more than ${MAX_JOBS} are due: asked later`);
-      else candidates.push({ order, basket });
-    }
+  constructor(service: Service) {
+    this.#service = service;
   }
 
-  const jobs: Job[] = [];
-  for (let start = 0; start < candidates.length; start += ORDERS_PER_READ) {
-    const chunk = candidates.slice(start, start + ORDERS_PER_READ);
-    for (const outcome of await quoteFills(service, chunk)) {
-      if (outcome.tag === 'job') jobs.push(outcome.job);
-      else skip(outcome.order, outcome.reason);
-    }
-  }
-  return { chainTime: snapshot.chainTime, jobs, skipped };
-}
-
-type Outcome = { tag: 'job'; job: Job } | { tag: 'skip'; order: Order; reason: string };
-
-async function quoteFills(service: Service, candidates: readonly Candidate[]): Promise<Outcome[]> {
-  const batch = new ReadBatch();
-  const pending = candidates.map((candidate) => ({
-    candidate,
-    ...planFill(batch, service, candidate),
-  }));
-  await batch.send(service.client, service.deployment.multicall3);
-  return pending.map(({ candidate, triggered, tolerance, quoted }): Outcome => {
-    const { order, basket } = candidate;
-    const [holds] = optional(triggered) ?? [false];
-    if (!holds) return { tag: 'skip', order, reason: 'not triggered at this block' };
-    const quote = quoted();
-    if ('tag' in quote) {
-      return { tag: 'skip', order, reason: `${quote.symbol} has no route for this amount` };
-    }
-    return {
-      tag: 'job',
-      job: {
-        type: typeOf(order),
-        contract: order.escrow,
-        id: order.id,
-        ticker: basket.ticker,
-        vault: order.vault,
-        feeUsdg: executorFee(quote.gross),
-        slippageBps: optional(tolerance) ?? 0,
-        swaps: quote.swaps,
-        armData: encodeFunctionData({ abi: exitEscrowAbi, functionName: 'arm', args: [order.id] }),
-      },
+  /** @throws ApiError UPSTREAM; what the store throws; the signal's reason once it is aborted. */
+  async scan(signal: AbortSignal): Promise<Scan> {
+    const { marks, due } = this.#service;
+    const snapshot = marks.snapshot();
+    const catalog = marks.catalog();
+    const { chainTime } = snapshot;
+    const navs = navsOf(snapshot, catalog);
+    const skipped: Skipped[] = [];
+    const skip = (all: readonly { type: JobType; id: Hex }[], reason: string) => {
+      for (const { type, id } of all) skipped.push({ type, id, reason });
     };
+
+    const expired = await due.expired(chainTime, MAX_LINES);
+    skip(expired.map(named), 'expired: it can only be sent back to its owner');
+    for (const [reason, blind] of navs.blind) {
+      const fetchBlind = fetchDue(this.#service, catalog, blind, chainTime);
+      skip(await fetchBlind(START, MAX_LINES), `no valid 10-minute average NAV now (${reason})`);
+    }
+
+    const fetch = fetchDue(this.#service, catalog, navs.valid, chainTime);
+    if (snapshot.paused) {
+      skip(await fetch(START, MAX_LINES), 'the protocol is paused');
+      return { chainTime, jobs: [], skipped };
+    }
+    const turn = await takeTurn(fetch, this.#next, MAX_EXAMINED, MAX_LINES);
+    const jobs: Job[] = [];
+    for (let start = 0; start < turn.now.length; start += ORDERS_PER_READ) {
+      signal.throwIfAborted();
+      const chunk = turn.now.slice(start, start + ORDERS_PER_READ);
+      const quotes = await quoteFills(this.#service, chunk);
+      quotes.forEach((quote, index) => {
+        const candidate = chunk[index];
+        if (quote.tag === 'job') jobs.push(quote.job);
+        else if (candidate !== undefined) skip([candidate], quote.reason);
+      });
+    }
+    skip(turn.waiting, `more than ${MAX_EXAMINED} are due: it is in the next answer`);
+    // Only a scan that was told to somebody counts as a turn.
+    this.#next = turn.next;
+    return { chainTime, jobs, skipped };
+  }
+}
+
+/** The board that `/v1/jobs` is answered from. */
+export function jobBoard(service: Service): ScanBoard<Scan> {
+  const scanner = new JobScanner(service);
+  return new ScanBoard({
+    run: (signal) => scanner.scan(signal),
+    version: () => `${service.marks.snapshot().version}:${service.indexer.generation}`,
+    deadlineMs: SCAN_DEADLINE_MS,
   });
 }
 
-function planFill(
-  batch: ReadBatch,
-  service: Service,
-  { order, basket }: Candidate,
-): {
-  triggered: Pending<readonly [boolean, bigint]>;
-  tolerance: Pending<number>;
-  quoted: () => FillQuote | NoRoute;
-} {
-  const { deployment, marks } = service;
-  const mark = marks.markOf(basket);
-  const now = { feeIndex: mark.feeIndex, spotNav: mark.nav };
-  const escrow = { to: order.escrow, abi: exitEscrowAbi } as const;
-  const triggered = batch.add({ ...escrow, functionName: 'triggered', args: [order.id] });
-  const tolerance = batch.add({ ...escrow, functionName: 'toleranceBps', args: [order.id] });
-  if (order.kind === 'exit') {
-    const quoted = planSell(batch, deployment, basket, now, order.amount);
-    return { triggered, tolerance, quoted: () => plain(quoted()) };
+/** Which NAV triggers in each basket: the reference; where there is none, the spot NAV tells what would be due. */
+function navsOf(
+  snapshot: Snapshot,
+  catalog: Catalog,
+): { valid: NavOf[]; blind: Map<string, NavOf[]> } {
+  const valid: NavOf[] = [];
+  const blind = new Map<string, NavOf[]>();
+  for (const { vault } of catalog.baskets) {
+    const mark = snapshot.marks.get(vault);
+    if (mark === undefined) continue;
+    if (mark.reference.ok) {
+      valid.push({ vault, nav: mark.reference.nav });
+    } else if (mark.nav !== null) {
+      const { reason } = mark.reference;
+      blind.set(reason, [...(blind.get(reason) ?? []), { vault, nav: mark.nav }]);
+    }
   }
-  const gross = limitGrossWithin(order.amount);
-  const quoted = planBudgetBuy(batch, deployment, basket, now, gross + mintFee(gross));
-  return { triggered, tolerance, quoted: () => plain(quoted()) };
+  return { valid, blind };
 }
 
-function plain(
-  quote: NoRoute | { tag: 'quoted'; gross: bigint; swaps: readonly SwapCall[] },
-): FillQuote | NoRoute {
-  return quote.tag === 'no_route' ? quote : { gross: quote.gross, swaps: quote.swaps };
+/** Orders and slots that are due, oldest first. */
+function fetchDue(
+  service: Service,
+  catalog: Catalog,
+  navs: readonly NavOf[],
+  chainTime: number,
+): (after: Place, limit: number) => Promise<Candidate[]> {
+  return async (after, limit) => {
+    const orders = await service.due.orders(navs, chainTime, after, limit);
+    return orders.flatMap((order): Candidate[] => {
+      const basket = catalog.byVault(order.vault);
+      const { id, escrow, amount, place } = order;
+      return basket === null
+        ? []
+        : [{ ...named(order), id, escrow, basket, amount, slot: null, place }];
+    });
+  };
+}
+
+function named({ kind, id }: Pick<PlacedOrder, 'kind' | 'id'>): { type: JobType; id: Hex } {
+  return { type: kind === 'exit' ? 'sell' : 'limit', id };
 }
 
 /** Calldata of a fill that pays `executor`; the zero address means whoever sends it. */

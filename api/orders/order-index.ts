@@ -28,9 +28,9 @@ export type OrderState = (typeof ORDER_STATES)[number];
 
 /** Bounds an answer and its aggregated read. */
 const MAX_ORDERS_OF_OWNER = 500;
-const MAX_OPEN_ORDERS = 20_000;
 
-function fromRow(row: OrderRow): Order {
+/** A row in chain types. */
+export function fromRow(row: OrderRow): Order {
   return {
     id: row.id as Hex,
     escrow: row.escrow as Address,
@@ -63,19 +63,6 @@ export class OrderIndex {
       .orderBy('opened_block')
       .orderBy('opened_log')
       .limit(MAX_ORDERS_OF_OWNER)
-      .execute();
-    return rows.map(fromRow);
-  }
-
-  /** All open orders, oldest first. */
-  async open(): Promise<Order[]> {
-    const rows = await this.#db
-      .selectFrom('order_index')
-      .selectAll()
-      .where('closed_block', 'is', null)
-      .orderBy('opened_block')
-      .orderBy('opened_log')
-      .limit(MAX_OPEN_ORDERS)
       .execute();
     return rows.map(fromRow);
   }
