@@ -12,10 +12,9 @@ function rounded(value: unknown): unknown {
   if (typeof value === 'number') return round8(value);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(rounded);
-  const copy: Record<string, unknown> = {};
-  for (const [key, item] of Object.entries(value))
-    copy[key] = EXACT.has(key) ? item : rounded(item);
-  return copy;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, EXACT.has(key) ? item : rounded(item)]),
+  );
 }
 
 /**
@@ -52,13 +51,14 @@ export function sendSerialised(
   response: Response,
   body: SharedBody,
   cacheControl: string,
+  contentType = 'application/json',
 ): void {
   response.set({ 'Cache-Control': cacheControl, ETag: body.etag });
   if (hasAlready(request.headers['if-none-match'], body.etag)) {
     response.status(304).end();
     return;
   }
-  response.type('application/json').send(body.bytes);
+  response.type(contentType).send(body.bytes);
 }
 
 /** Sends a body that belongs to this request alone: never cached. */

@@ -36,6 +36,11 @@ export class RateLimiter {
     return `${this.#limit};w=${WINDOW_MS / 1_000}`;
   }
 
+  /** Clients remembered now. */
+  get clients(): number {
+    return this.#windows.size;
+  }
+
   /** Counts one request of the client. */
   take(key: string): RateState {
     const now = this.#now();

@@ -92,6 +92,16 @@ describe('the HTTP server', () => {
     ]);
   });
 
+  it('tells the same to OPTIONS', async () => {
+    const response = await fetch(`${await serve()}/thing/1`, { method: 'OPTIONS' });
+    expect([response.status, response.headers.get('allow')]).toEqual([
+      204,
+      'GET, HEAD, POST, OPTIONS',
+    ]);
+    const unknown = await fetch(`${listening?.url}/nothing`, { method: 'OPTIONS' });
+    expect(unknown.status).toBe(404);
+  });
+
   it('refuses malformed JSON, a wrong media type and a body over the limit', async () => {
     const url = `${await serve()}/thing/1`;
     const malformed = await post(url, '{"a":');
@@ -125,7 +135,10 @@ describe('the HTTP server', () => {
     for (let i = 0; i < 3; i++) statuses.push((await fetch(`${url}/thing/1`)).status);
     expect(statuses).toEqual([200, 200, 429]);
     const limited = await fetch(`${url}/thing/1`);
-    expect(limited.headers.get('retry-after')).toBe('60');
+    const left = Number(limited.headers.get('retry-after'));
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThanOrEqual(60);
+    expect(limited.headers.get('ratelimit')).toBe(`limit=2, remaining=0, reset=${left}`);
     expect(await limited.json()).toMatchObject({ code: 'PAUSED', retryable: true });
     expect((await fetch(`${url}/health`)).status).toBe(200);
   });
@@ -136,6 +149,9 @@ describe('the HTTP server', () => {
     expect(given.headers.get('x-request-id')).toBe('abc-1');
     const replaced = await fetch(url, { headers: { 'x-request-id': 'a b' } });
     expect(replaced.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    const key = 'ab'.repeat(32);
+    const secret = await fetch(url, { headers: { 'x-request-id': key } });
+    expect(secret.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
   it('refuses what is no request in the one error shape', async () => {
