@@ -3,12 +3,12 @@ import { encodeFunctionData } from 'viem';
 import { basketZapperAbi, protocolPauseAbi } from '../../contracts-abi/generated/index.ts';
 import { minusBps, toNumber } from '../../contracts-abi/rounding.ts';
 import { ApiError } from '../../runtime/errors.ts';
-import { planBlockTime } from '../chain/block-time.ts';
+import { planBlock } from '../chain/block-time.ts';
 import { ReadBatch, required } from '../chain/read-batch.ts';
 import { planBudgetBuy } from '../quotes/basket-quote.ts';
 import type { BuyRequest } from '../schemas/transactions.ts';
 import { basketOf, type Service } from '../service.ts';
-import { approvalFor, finishPlan, type Plan, planFunding, usdgShortfall } from './plan.ts';
+import { approvalFor, finishPlan, NO_FEES, type Plan, planFunding, usdgShortfall } from './plan.ts';
 import { noRoute } from './refusals.ts';
 
 /** Long enough for an approval to be mined first; the price is held by minShares, not by haste. */
@@ -29,7 +29,6 @@ export async function buildBuy(service: Service, request: BuyRequest): Promise<B
   const mark = marks.markOf(basket);
 
   const batch = new ReadBatch();
-  const now = planBlockTime(batch, deployment);
   const paused = batch.add({
     to: deployment.pause,
     abi: protocolPauseAbi,
@@ -44,6 +43,7 @@ export async function buildBuy(service: Service, request: BuyRequest): Promise<B
     { feeIndex: mark.feeIndex, spotNav: mark.nav },
     amountUsdg,
   );
+  const seen = planBlock(batch, deployment);
   await batch.send(service.client, deployment.multicall3);
 
   if (required(paused, 'the pause')) {
@@ -55,18 +55,12 @@ export async function buildBuy(service: Service, request: BuyRequest): Promise<B
   if (minShares === 0n || quote.swaps.some(({ amountIn }) => amountIn === 0n)) {
     throw new ApiError('BAD_REQUEST', 'amountUsdg: too small to buy any of this basket');
   }
+  const block = seen();
+  const deadline = block.time + WALLET_DEADLINE_SECONDS;
   const data = encodeFunctionData({
     abi: basketZapperAbi,
     functionName: 'buy',
-    args: [
-      basket.vault,
-      amountUsdg,
-      minShares,
-      quote.swaps,
-      address,
-      address,
-      BigInt(now() + WALLET_DEADLINE_SECONDS),
-    ],
+    args: [basket.vault, amountUsdg, minShares, quote.swaps, address, address, BigInt(deadline)],
   });
   const balance = required(funding.balance, 'the USDG balance');
   const plan = await finishPlan(service, {
@@ -76,6 +70,9 @@ export async function buildBuy(service: Service, request: BuyRequest): Promise<B
     simulate: request.simulate,
     eth: required(funding.eth, 'the ETH balance'),
     warnings: [usdgShortfall(balance, amountUsdg)],
+    block,
+    expiresAt: deadline,
+    fees: { ...NO_FEES, mintUsdg: quote.fee.toString() },
   });
   return {
     ...plan,

@@ -1,17 +1,18 @@
 /** A stop-loss, a take-profit or both in one order over escrowed shares (IExitEscrow). */
 import { encodeFunctionData } from 'viem';
-import { MIN_ORDER } from '../../contracts-abi/constants.ts';
+import { MIN_ORDER, MIN_ORDER_LIFETIME, SELL_FEE_BPS } from '../../contracts-abi/constants.ts';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
-import { formatDecimal, mulDivDown } from '../../contracts-abi/rounding.ts';
+import { executorFee } from '../../contracts-abi/fill-pricing.ts';
+import { bpsUp, formatDecimal, mulDivDown } from '../../contracts-abi/rounding.ts';
 import { ApiError } from '../../runtime/errors.ts';
-import { planBlockTime } from '../chain/block-time.ts';
+import { planBlock } from '../chain/block-time.ts';
 import { refuseSurely } from '../chain/newest-block.ts';
 import { type BlockId, ReadBatch, required } from '../chain/read-batch.ts';
 import type { BasketMark } from '../marks/snapshot.ts';
 import { NAV_PER_USDG } from '../quotes/basket-quote.ts';
 import type { ExitRequest } from '../schemas/transactions.ts';
 import { basketOf, type Service } from '../service.ts';
-import { approvalFor, finishPlan, type Plan, planFunding } from './plan.ts';
+import { approvalFor, type Fees, finishPlan, NO_FEES, type Plan, planFunding } from './plan.ts';
 import { insufficientShares, requireOrders } from './refusals.ts';
 
 export const DAY_SECONDS = 86_400;
@@ -35,6 +36,16 @@ function firesAtOnce(mark: BasketMark, stopNav: bigint, tpNav: bigint): string |
   return null;
 }
 
+/** Of a fill at this NAV: the dearest of the order's triggers, as fees grow with the proceeds. */
+function feesAt(shares: bigint, nav: bigint): Fees {
+  const gross = mulDivDown(shares, nav, NAV_PER_USDG);
+  return {
+    ...NO_FEES,
+    sellUsdg: bpsUp(gross, SELL_FEE_BPS).toString(),
+    executorUsdg: executorFee(gross).toString(),
+  };
+}
+
 /** @throws ApiError UNKNOWN_BASKET, NO_REFERENCE, INSUFFICIENT_SHARES, BAD_REQUEST below $5, UPSTREAM. */
 export async function buildExit(service: Service, request: ExitRequest): Promise<ExitPlan> {
   return await refuseSurely(service, (block) => buildAt(service, request, block));
@@ -50,8 +61,8 @@ async function buildAt(service: Service, request: ExitRequest, block: BlockId): 
   const rests = requireOrders(basket, mark);
 
   const batch = new ReadBatch();
-  const now = planBlockTime(batch, deployment);
   const funding = planFunding(batch, service, basket.vault, address, deployment.exitEscrow);
+  const seen = planBlock(batch, deployment);
   await batch.send(client, deployment.multicall3, block);
 
   const balance = required(funding.balance, 'the balance of shares');
@@ -61,7 +72,8 @@ async function buildAt(service: Service, request: ExitRequest, block: BlockId): 
   if (nav !== null && mulDivDown(shares, nav, NAV_PER_USDG) < MIN_ORDER) {
     throw new ApiError('BAD_REQUEST', 'shares: an order needs shares worth at least 5 dollars');
   }
-  const deadline = now() + request.expiryDays * DAY_SECONDS;
+  const chainBlock = seen();
+  const deadline = chainBlock.time + request.expiryDays * DAY_SECONDS;
   const data = encodeFunctionData({
     abi: exitEscrowAbi,
     functionName: 'create',
@@ -86,6 +98,10 @@ async function buildAt(service: Service, request: ExitRequest, block: BlockId): 
     simulate: request.simulate,
     eth: required(funding.eth, 'the ETH balance'),
     warnings: [rests, firesAtOnce(mark, stopNav, tpNav)],
+    block: chainBlock,
+    // An order that would live less than an hour is not accepted.
+    expiresAt: deadline - Number(MIN_ORDER_LIFETIME),
+    fees: feesAt(shares, tpNav === 0n ? stopNav : tpNav),
   });
   return { ...plan, kind: exitKind(stopNav, tpNav), deadline };
 }

@@ -1,16 +1,25 @@
 /** A resting buy over escrowed USDG (ILimitEscrow). */
 import { encodeFunctionData } from 'viem';
-import { MIN_ORDER } from '../../contracts-abi/constants.ts';
+import { MIN_ORDER, MIN_ORDER_LIFETIME } from '../../contracts-abi/constants.ts';
 import { limitEscrowAbi } from '../../contracts-abi/generated/index.ts';
+import { executorFee, limitGrossWithin, mintFee } from '../../contracts-abi/fill-pricing.ts';
 import { formatDecimal } from '../../contracts-abi/rounding.ts';
 import { ApiError } from '../../runtime/errors.ts';
-import { planBlockTime } from '../chain/block-time.ts';
+import { planBlock } from '../chain/block-time.ts';
 import { ReadBatch, required } from '../chain/read-batch.ts';
 import type { BasketMark } from '../marks/snapshot.ts';
 import type { LimitRequest } from '../schemas/transactions.ts';
 import { basketOf, type Service } from '../service.ts';
 import { DAY_SECONDS } from './exit.ts';
-import { approvalFor, finishPlan, type Plan, planFunding, usdgShortfall } from './plan.ts';
+import {
+  approvalFor,
+  type Fees,
+  finishPlan,
+  NO_FEES,
+  type Plan,
+  planFunding,
+  usdgShortfall,
+} from './plan.ts';
 import { requireOrders } from './refusals.ts';
 
 export type LimitPlan = Plan & { note: string; deadline: number };
@@ -22,6 +31,16 @@ function fillsAtOnce(mark: BasketMark, triggerNav: bigint): string | null {
   if (!mark.reference.ok || triggerNav === 0n || mark.reference.nav > triggerNav) return null;
   const nav = formatDecimal(mark.reference.nav, 18);
   return `the order would fill at once: the 10-minute average NAV is ${nav}`;
+}
+
+/** Of so many fills of `budget` each, every one all-in. */
+export function buyOrderFees(budget: bigint, fills: bigint): Fees {
+  const gross = limitGrossWithin(budget);
+  return {
+    ...NO_FEES,
+    mintUsdg: (mintFee(gross) * fills).toString(),
+    executorUsdg: (executorFee(gross) * fills).toString(),
+  };
 }
 
 /** @throws ApiError UNKNOWN_BASKET, NO_REFERENCE, BAD_REQUEST below $5, UPSTREAM. */
@@ -37,11 +56,12 @@ export async function buildLimit(service: Service, request: LimitRequest): Promi
   }
 
   const batch = new ReadBatch();
-  const now = planBlockTime(batch, deployment);
   const funding = planFunding(batch, service, deployment.usdg, address, deployment.limitEscrow);
+  const seen = planBlock(batch, deployment);
   await batch.send(client, deployment.multicall3);
 
-  const deadline = now() + request.expiryDays * DAY_SECONDS;
+  const block = seen();
+  const deadline = block.time + request.expiryDays * DAY_SECONDS;
   const data = encodeFunctionData({
     abi: limitEscrowAbi,
     functionName: 'create',
@@ -61,6 +81,10 @@ export async function buildLimit(service: Service, request: LimitRequest): Promi
       usdgShortfall(required(funding.balance, 'the USDG balance'), amountUsdg),
       fillsAtOnce(mark, triggerNav),
     ],
+    block,
+    // An order that would live less than an hour is not accepted.
+    expiresAt: deadline - Number(MIN_ORDER_LIFETIME),
+    fees: buyOrderFees(amountUsdg, 1n),
   });
   return { ...plan, note: NOTE, deadline };
 }

@@ -1,17 +1,42 @@
-/** What every build shares: the approval, the dry run, the warnings (wire.md, Plans). */
+/** What every build shares: the approval, the dry run, the warnings (wire.md, Plans), and the block it was made at. */
 import { type Address, encodeFunctionData, erc20Abi, type Hex, multicall3Abi } from 'viem';
 import { formatDecimal } from '../../contracts-abi/rounding.ts';
-import { dryRun, NEEDS_APPROVAL, NOT_ASKED, type Simulation } from '../chain/dry-run.ts';
+import type { BlockSeen } from '../chain/block-time.ts';
+import {
+  dryRun,
+  dryRunAfterApproval,
+  NEEDS_APPROVAL,
+  NOT_ASKED,
+  type Simulation,
+} from '../chain/dry-run.ts';
 import { type Pending, type ReadBatch, required } from '../chain/read-batch.ts';
 import type { Service } from '../service.ts';
 
 type Tx = { to: Address; data: Hex; value: string };
 export type Approval = { to: Address; data: Hex };
+
+/** What a plan costs in fees, USDG base units; the pools' own fees are in the prices. "0" where a fee does not apply. */
+export type Fees = {
+  /** 0.20% of what is swapped, on a buy. */
+  mintUsdg: string;
+  /** 0.20% of what the swaps yield, on a sale. */
+  sellUsdg: string;
+  /** What whoever fills the order is paid: max($0.25, 0.15%), at most 1% of each fill. */
+  executorUsdg: string;
+};
+
+export const NO_FEES: Fees = { mintUsdg: '0', sellUsdg: '0', executorUsdg: '0' };
+
 export type Plan = {
   approval: Approval | null;
   tx: Tx;
   simulation: Simulation;
   warnings: string[];
+  /** Number of the block whose state the plan was made from. */
+  asOfBlock: number;
+  /** Unix seconds after which `tx` can no longer be mined; null: it carries no deadline. */
+  expiresAt: number | null;
+  fees: Fees;
 };
 
 /** What a wallet has and has allowed, as reads of the build's one batch. */
@@ -38,13 +63,18 @@ export function planFunding(
       functionName: 'allowance',
       args: [owner, spender],
     }),
-    eth: batch.add({
-      to: service.deployment.multicall3,
-      abi: multicall3Abi,
-      functionName: 'getEthBalance',
-      args: [owner],
-    }),
+    eth: planEth(batch, service, owner),
   };
+}
+
+/** The ETH balance of an address. */
+export function planEth(batch: ReadBatch, service: Service, owner: Address): Pending<bigint> {
+  return batch.add({
+    to: service.deployment.multicall3,
+    abi: multicall3Abi,
+    functionName: 'getEthBalance',
+    args: [owner],
+  });
 }
 
 /** Exactly `amount`, or null where the allowance suffices. */
@@ -60,7 +90,7 @@ export function approvalFor(funding: Funding, spender: Address, amount: bigint):
 export function usdgShortfall(balance: bigint, needed: bigint): string | null {
   if (balance >= needed) return null;
   const dollars = (amount: bigint) => formatDecimal(amount, 6);
-  return `the address holds ${dollars(balance)} USDG and this needs ${dollars(needed)}: ${dollars(needed - balance)} USDG short`;
+  return `you have ${dollars(balance)} USDG, this needs ${dollars(needed)}: ${dollars(needed - balance)} short`;
 }
 
 const NO_ETH = 'the address has no ETH: transactions on this chain need some for gas';
@@ -73,23 +103,35 @@ export async function finishPlan(
     tx: { to: Address; data: Hex };
     approval: Approval | null;
     simulate: boolean;
-    eth: bigint;
+    /** Balance of the sender; null: not known, and not warned of. */
+    eth: bigint | null;
     warnings: readonly (string | null)[];
+    block: BlockSeen;
+    expiresAt: number | null;
+    fees: Fees;
   },
 ): Promise<Plan> {
-  const { from, tx, approval, simulate, eth } = input;
+  const { from, tx, approval, simulate, eth, block, expiresAt, fees } = input;
   const warnings = [...input.warnings, eth === 0n ? NO_ETH : null].filter((text) => text !== null);
-  const simulation = await simulationOf(service, { from, ...tx }, approval, simulate);
-  return { approval, tx: { ...tx, value: '0' }, simulation, warnings };
+  const simulation = simulate ? await simulationOf(service, from, tx, approval, block) : NOT_ASKED;
+  const asOfBlock = block.number;
+  return { approval, tx: { ...tx, value: '0' }, simulation, warnings, asOfBlock, expiresAt, fees };
 }
 
 async function simulationOf(
   service: Service,
-  tx: { from: Address; to: Address; data: Hex },
+  from: Address,
+  tx: { to: Address; data: Hex },
   approval: Approval | null,
-  simulate: boolean,
+  block: BlockSeen,
 ): Promise<Simulation> {
-  if (!simulate) return NOT_ASKED;
-  if (approval !== null) return NEEDS_APPROVAL;
-  return await dryRun(service.client, tx);
+  const { client } = service;
+  if (approval === null) return await dryRun(client, { from, ...tx });
+  const afterApproval = await dryRunAfterApproval(
+    client,
+    { from, ...approval },
+    { from, ...tx },
+    block,
+  );
+  return { ok: null, skipped: NEEDS_APPROVAL, afterApproval };
 }

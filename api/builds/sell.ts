@@ -5,14 +5,14 @@ import { basketZapperAbi } from '../../contracts-abi/generated/index.ts';
 import { minusBps, mulDivDown } from '../../contracts-abi/rounding.ts';
 import { ApiError } from '../../runtime/errors.ts';
 import type { Basket } from '../catalog/catalog.ts';
-import { planBlockTime } from '../chain/block-time.ts';
+import { type BlockSeen, planBlock } from '../chain/block-time.ts';
 import { refuseSurely } from '../chain/newest-block.ts';
 import { type BlockId, ReadBatch, required } from '../chain/read-batch.ts';
 import { type PendingSell, planSell } from '../quotes/basket-quote.ts';
 import type { SellRequest } from '../schemas/transactions.ts';
 import { basketOf, type Service } from '../service.ts';
 import { WALLET_DEADLINE_SECONDS } from './buy.ts';
-import { approvalFor, type Funding, finishPlan, type Plan, planFunding } from './plan.ts';
+import { approvalFor, type Funding, finishPlan, NO_FEES, type Plan, planFunding } from './plan.ts';
 import { insufficientShares, noRoute } from './refusals.ts';
 
 export type SellPlan = Plan & {
@@ -27,7 +27,7 @@ type Attempt = {
   balance: bigint;
   funding: Funding;
   quoted: PendingSell;
-  now: () => number;
+  chainBlock: BlockSeen;
 };
 
 /**
@@ -42,7 +42,12 @@ async function buildAt(service: Service, request: SellRequest, block: BlockId): 
   const { deployment } = service;
   const { address } = request;
   const basket = basketOf(service, request.ticker, 400);
-  const { shares, balance, funding, quoted, now } = await readSale(service, basket, request, block);
+  const { shares, balance, funding, quoted, chainBlock } = await readSale(
+    service,
+    basket,
+    request,
+    block,
+  );
   if (shares === 0n || balance < shares) {
     throw insufficientShares(balance, shares === 0n ? 1n : shares);
   }
@@ -52,18 +57,11 @@ async function buildAt(service: Service, request: SellRequest, block: BlockId): 
     throw new ApiError('BAD_REQUEST', 'shares: too few to be worth any USDG');
   }
   const minOut = minusBps(quote.net, BigInt(request.slippageBps));
+  const deadline = chainBlock.time + WALLET_DEADLINE_SECONDS;
   const data = encodeFunctionData({
     abi: basketZapperAbi,
     functionName: 'sell',
-    args: [
-      basket.vault,
-      shares,
-      minOut,
-      quote.swaps,
-      address,
-      address,
-      BigInt(now() + WALLET_DEADLINE_SECONDS),
-    ],
+    args: [basket.vault, shares, minOut, quote.swaps, address, address, BigInt(deadline)],
   });
   const plan = await finishPlan(service, {
     from: address,
@@ -72,6 +70,9 @@ async function buildAt(service: Service, request: SellRequest, block: BlockId): 
     simulate: request.simulate,
     eth: required(funding.eth, 'the ETH balance'),
     warnings: [],
+    block: chainBlock,
+    expiresAt: deadline,
+    fees: { ...NO_FEES, sellUsdg: quote.fee.toString() },
   });
   return {
     ...plan,
@@ -118,7 +119,6 @@ async function attempt(
   const { client, deployment, marks, balances } = service;
   const mark = marks.markOf(basket);
   const batch = new ReadBatch();
-  const now = planBlockTime(batch, deployment);
   const funding = planFunding(batch, service, basket.vault, request.address, deployment.zapper);
   const quoted = planSell(
     batch,
@@ -127,8 +127,9 @@ async function attempt(
     { feeIndex: mark.feeIndex, spotNav: mark.nav },
     shares,
   );
+  const seen = planBlock(batch, deployment);
   await batch.send(client, deployment.multicall3, block);
   const balance = required(funding.balance, 'the balance of shares');
   balances.saw(basket.vault, request.address, balance);
-  return { shares, balance, funding, quoted, now };
+  return { shares, balance, funding, quoted, chainBlock: seen() };
 }

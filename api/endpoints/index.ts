@@ -7,7 +7,6 @@ import { baskets } from './baskets.ts';
 import { health } from './health.ts';
 import { jobs } from './jobs.ts';
 import { markets } from './markets.ts';
-import { openapi } from './openapi.ts';
 import { orders } from './orders.ts';
 import { ready } from './ready.ts';
 import { root } from './root.ts';
@@ -15,6 +14,8 @@ import { txBuy } from './tx-buy.ts';
 import { txCancel } from './tx-cancel.ts';
 import { txExit } from './tx-exit.ts';
 import { txLimit } from './tx-limit.ts';
+import { txRedeem } from './tx-redeem.ts';
+import { txSchedule } from './tx-schedule.ts';
 import { txSell } from './tx-sell.ts';
 import { wallet } from './wallet.ts';
 
@@ -22,7 +23,6 @@ export const ENDPOINTS = [
   root,
   health,
   ready,
-  openapi,
   baskets,
   basket,
   markets,
@@ -32,6 +32,8 @@ export const ENDPOINTS = [
   txSell,
   txExit,
   txLimit,
+  txRedeem,
+  txSchedule,
   txCancel,
   jobs,
   agentSession,

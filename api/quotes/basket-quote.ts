@@ -12,7 +12,7 @@ import type { Basket, Constituent } from '../catalog/catalog.ts';
 import type { ReadBatch } from '../chain/read-batch.ts';
 import { type PendingQuote, quoteExactInput, quoteExactOutput } from './leg-quotes.ts';
 import { type Route, reversed } from './routes.ts';
-import { type CostSample, type SizedLeg, sizeByBudget } from './size.ts';
+import { type CostSample, type SizedLeg, sizeByBudget, type UnitsFor } from './size.ts';
 import { exactInput, exactOutput, type SwapCall } from './swap-call.ts';
 
 export type NoRoute = { tag: 'no_route'; symbol: string };
@@ -76,17 +76,27 @@ function costSamples(
   sizes: readonly bigint[],
   feeIndex: bigint,
 ): () => CostSample[] {
-  const pending = sizes.map((shares) => ({
-    shares,
-    costs: basket.constituents.map((part) =>
-      costReads(batch, deployment.quoterV2, part, unitsToMint(part, shares, feeIndex)),
-    ),
-  }));
+  const pending = sizes.map((shares) => {
+    const units = basket.constituents.map((part) => unitsToMint(part, shares, feeIndex));
+    const costs = basket.constituents.map((part, index) =>
+      costReads(batch, deployment.quoterV2, part, units[index] ?? 0n),
+    );
+    return { shares, units, costs };
+  });
   return () =>
-    pending.map(({ shares, costs }) => ({
+    pending.map(({ shares, units, costs }) => ({
       shares,
+      units,
       costs: costs.map((routes) => routes.map((quote) => quote())),
     }));
+}
+
+function unitsOf(basket: Basket, feeIndex: bigint): UnitsFor {
+  return (constituent, shares) => {
+    const part = basket.constituents[constituent];
+    if (part === undefined) throw new RangeError(`no constituent ${constituent}`);
+    return unitsToMint(part, shares, feeIndex);
+  };
 }
 
 function routeAt(part: Constituent, index: number): Route {
@@ -136,7 +146,7 @@ export function planBudgetBuy(
   const samples = costSamples(batch, deployment, basket, sizes, now.feeIndex);
   const venue = { router: deployment.swapRouter02, zapper: deployment.zapper };
   return () => {
-    const sized = sizeByBudget(samples(), gross);
+    const sized = sizeByBudget(samples(), gross, unitsOf(basket, now.feeIndex));
     if (sized.tag === 'no_route') return noRouteAt(basket, sized.constituent);
     const swaps = eachLeg(basket, sized.legs, (part, leg) =>
       exactInput(venue, routeAt(part, leg.route), leg.amountIn),
@@ -174,9 +184,10 @@ export function planExactBuy(
     const all = samples();
     const [smallest] = all;
     if (smallest === undefined) throw new RangeError('planExactBuy: no sizes');
-    const sized = sizeByBudget(all, grossBudget);
+    const sized = sizeByBudget(all, grossBudget, unitsOf(basket, now.feeIndex));
     if (sized.tag === 'no_route') return noRouteAt(basket, sized.constituent);
-    const atLeast = sized.shares < smallest.shares ? atSize(smallest) : sized;
+    const atLeast =
+      sized.shares < smallest.shares ? atSize(smallest, unitsOf(basket, now.feeIndex)) : sized;
     if (atLeast.tag === 'no_route') return noRouteAt(basket, atLeast.constituent);
     const { shares, legs, spent } = atLeast;
     const swaps = eachLeg(basket, legs, (part, leg) =>
@@ -193,7 +204,7 @@ export function planExactBuy(
 }
 
 /** The cheapest legs of exactly this size, whatever they cost. */
-function atSize(sample: CostSample): ReturnType<typeof sizeByBudget> {
+function atSize(sample: CostSample, unitsFor: UnitsFor): ReturnType<typeof sizeByBudget> {
   const cost = sample.costs.map((routes) =>
     routes.reduce<bigint | null>(
       (best, next) => (next === null || (best !== null && best <= next) ? best : next),
@@ -201,7 +212,7 @@ function atSize(sample: CostSample): ReturnType<typeof sizeByBudget> {
     ),
   );
   const total = cost.reduce<bigint>((sum, leg) => sum + (leg ?? 0n), 0n);
-  return sizeByBudget([sample], total);
+  return sizeByBudget([sample], total, unitsFor);
 }
 
 /** A sale of exactly `shares`, for BasketZapper.sell; the zapper sells what the redemption yields, if that is less. */

@@ -1,37 +1,59 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CostSample, sizeByBudget } from './size.ts';
+import { mulDivUp } from '../../contracts-abi/rounding.ts';
+import { type CostSample, sizeByBudget, type UnitsFor } from './size.ts';
 
-/** A convex cost: what a pool of this depth asks for n shares, rounded up. */
-const cost = (price: bigint, depth: bigint) => (shares: bigint) =>
-  price * shares + (shares * shares) / depth + 1n;
+/** A convex cost in base units of the token: what a pool of this depth asks for so many, rounded up. */
+const cost = ({ price, depth }: Pool, units: bigint) =>
+  units === 0n ? 0n : mulDivUp(units * price, depth + units, depth);
 
 type Pool = { price: bigint; depth: bigint };
-const pool = fc.record({
-  price: fc.bigInt({ min: 1n, max: 1_000n }),
-  depth: fc.bigInt({ min: 1n, max: 10n ** 6n }),
-});
-const basket = fc.array(fc.array(pool, { minLength: 1, maxLength: 3 }), {
-  minLength: 1,
-  maxLength: 6,
-});
+type Part = { perShare: bigint; pools: Pool[] };
 
-function sample(pools: Pool[][], shares: bigint): CostSample {
-  return {
-    shares,
-    costs: pools.map((routes) => routes.map(({ price, depth }) => cost(price, depth)(shares))),
-  };
+/** Coarse tokens: a unit costs up to 5,000 base units of USDG, as one of a bitcoin does. */
+const part = fc.record({
+  perShare: fc.bigInt({ min: 1n, max: 10n ** 6n }),
+  pools: fc.array(
+    fc.record({
+      price: fc.bigInt({ min: 1n, max: 5_000n }),
+      depth: fc.bigInt({ min: 10n ** 4n, max: 10n ** 9n }),
+    }),
+    { minLength: 1, maxLength: 3 },
+  ),
+});
+const basket = fc.array(part, { minLength: 1, maxLength: 6 });
+/** perShare is units per so many shares. */
+const SCALE = 10n ** 6n;
+
+const unitsIn =
+  (parts: readonly Part[]): UnitsFor =>
+  (constituent, shares) =>
+    mulDivUp(parts[constituent]?.perShare ?? 0n, shares, SCALE);
+
+function sample(parts: readonly Part[], shares: bigint): CostSample {
+  const units = parts.map((_part, index) => unitsIn(parts)(index, shares));
+  const costs = parts.map(({ pools }, index) =>
+    pools.map((pool) => cost(pool, units[index] ?? 0n)),
+  );
+  return { shares, units, costs };
 }
 
+/** One unit a share, at this price without impact to speak of. */
+const flat = (price: bigint): Part => ({
+  perShare: SCALE,
+  pools: [{ price, depth: 10n ** 18n }],
+});
+
 describe('sizing by a budget', () => {
-  it('never spends more than the budget, and every leg backs the shares that it promises', () => {
+  it('never spends more than the budget, and every leg pays for the whole units that the shares take', () => {
     fc.assert(
-      fc.property(basket, fc.bigInt({ min: 100n, max: 10n ** 9n }), (pools, budget) => {
+      fc.property(basket, fc.bigInt({ min: 100n, max: 10n ** 9n }), (parts, budget) => {
         const guess = budget / 100n + 1n;
         const sizes = [guess, guess * 2n, guess * 5n, guess * 50n];
         const sized = sizeByBudget(
-          sizes.map((shares) => sample(pools, shares)),
+          sizes.map((shares) => sample(parts, shares)),
           budget,
+          unitsIn(parts),
         );
         expect(sized.tag).toBe('sized');
         if (sized.tag !== 'sized') return;
@@ -39,31 +61,44 @@ describe('sizing by a budget', () => {
         expect(spent).toBe(sized.spent);
         expect(spent).toBeLessThanOrEqual(budget);
         sized.legs.forEach(({ route, amountIn }, constituent) => {
-          const chosen = pools[constituent]?.[route];
+          const chosen = parts[constituent]?.pools[route];
           if (chosen === undefined) throw new Error('a route that does not exist');
-          // One base unit more than the pool's own rounding, which the sampled costs already carry.
-          const needed = sized.shares === 0n ? 0n : cost(chosen.price, chosen.depth)(sized.shares);
-          expect(amountIn + 1n).toBeGreaterThanOrEqual(needed - 1n);
+          const needed = cost(chosen, unitsIn(parts)(constituent, sized.shares));
+          expect(amountIn).toBeGreaterThanOrEqual(needed);
         });
       }),
     );
   });
 
-  it('spends nearly all of it between two sizes', () => {
-    const pools = [[{ price: 100n, depth: 1_000_000n }], [{ price: 300n, depth: 1_000_000n }]];
-    const samples = [9_000n, 11_000n].map((shares) => sample(pools, shares));
-    const sized = sizeByBudget(samples, 4_000_000n);
-    expect(sized).toMatchObject({ tag: 'sized', shares: 9_999n });
-    const spent = sized.tag === 'sized' ? sized.spent : 0n;
-    expect(spent).toBeGreaterThan(3_999_000n);
+  it('spends the budget between two sizes, but for what a unit costs', () => {
+    const parts = [flat(100n), flat(300n)];
+    const samples = [9_000n, 11_000n].map((shares) => sample(parts, shares));
+    expect(sizeByBudget(samples, 4_000_399n, unitsIn(parts))).toMatchObject({
+      tag: 'sized',
+      shares: 10_000n,
+    });
+  });
+
+  it('of whole units worth more than all the rest takes the size that they allow', () => {
+    // A tenth of a unit a share: 10 shares take one whole unit at 5,000, 11 take two.
+    const coarse: Part = { perShare: SCALE / 10n, pools: [{ price: 5_000n, depth: 10n ** 18n }] };
+    const parts = [coarse, flat(1n)];
+    const samples = [1n, 40n].map((shares) => sample(parts, shares));
+    const sized = sizeByBudget(samples, 10_015n, unitsIn(parts));
+    if (sized.tag !== 'sized') throw new Error(sized.tag);
+    expect(sized.shares).toBeLessThanOrEqual(20n);
+    expect(sized.legs[0]?.amountIn).toBeGreaterThanOrEqual(
+      unitsIn(parts)(0, sized.shares) * 5_000n,
+    );
+    expect(sized.spent).toBeLessThanOrEqual(10_015n);
   });
 
   it('scales down from the smallest size, and up from the largest', () => {
-    const pools = [[{ price: 100n, depth: 1_000_000n }]];
-    const samples = [sample(pools, 1_000n)];
-    const below = sizeByBudget(samples, 50_000n);
+    const parts = [flat(100n)];
+    const samples = [sample(parts, 1_000n)];
+    const below = sizeByBudget(samples, 50_000n, unitsIn(parts));
     expect(below).toMatchObject({ tag: 'sized', shares: 499n });
-    const above = sizeByBudget(samples, 150_000n);
+    const above = sizeByBudget(samples, 150_000n, unitsIn(parts));
     expect(above).toMatchObject({ tag: 'sized', shares: 1_000n, spent: 150_000n });
   });
 
@@ -71,13 +106,14 @@ describe('sizing by a budget', () => {
     const samples = [
       {
         shares: 10n,
+        units: [1n, 1n],
         costs: [
           [200n, 100n, null],
           [null, 50n],
         ],
       },
     ];
-    expect(sizeByBudget(samples, 150n)).toMatchObject({
+    expect(sizeByBudget(samples, 150n, () => 1n)).toMatchObject({
       legs: [
         { route: 1, amountIn: 100n },
         { route: 1, amountIn: 50n },
@@ -87,17 +123,17 @@ describe('sizing by a budget', () => {
 
   it('names the constituent that no route can serve, however small', () => {
     const samples = [
-      { shares: 10n, costs: [[200n], [null, null]] },
-      { shares: 20n, costs: [[400n], [null, null]] },
+      { shares: 10n, units: [1n, 1n], costs: [[200n], [null, null]] },
+      { shares: 20n, units: [2n, 2n], costs: [[400n], [null, null]] },
     ];
-    expect(sizeByBudget(samples, 1_000n)).toEqual({ tag: 'no_route', constituent: 1 });
+    expect(sizeByBudget(samples, 1_000n, () => 1n)).toEqual({ tag: 'no_route', constituent: 1 });
   });
 
   it('uses the sizes that all can serve when the largest cannot', () => {
     const samples = [
-      { shares: 10n, costs: [[100n], [100n]] },
-      { shares: 20n, costs: [[200n], [null]] },
+      { shares: 10n, units: [1n, 1n], costs: [[100n], [100n]] },
+      { shares: 20n, units: [2n, 2n], costs: [[200n], [null]] },
     ];
-    expect(sizeByBudget(samples, 300n)).toMatchObject({ tag: 'sized', shares: 10n });
+    expect(sizeByBudget(samples, 300n, () => 1n)).toMatchObject({ tag: 'sized', shares: 10n });
   });
 });

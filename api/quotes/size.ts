@@ -1,14 +1,25 @@
 /**
  * How many shares a budget buys, from costs quoted at a few sizes. Pure.
  *
- * The cost of n shares of a constituent along one route is convex in n (pools only get dearer). So between two quoted
- * sizes the straight line lies at or above the true cost: buying by the line never yields less than the shares it
- * promises. The origin (no shares, no cost) is a quoted size too.
+ * The cost of n base units of a constituent along one route is convex in n (pools only get dearer). So between two
+ * quoted amounts the straight line lies at or above the true cost: buying by the line never yields less than the shares
+ * it promises. The line runs over the token's own base units, not over shares: shares ask for whole units, and one of a
+ * token with 8 decimals may be worth a tenth of a cent. The origin (nothing, at no cost) is a quoted amount too.
  */
 import { mulDivUp } from '../../contracts-abi/rounding.ts';
 
-/** Costs in USDG base units of one size, per constituent and route; null: this route cannot. */
-export type CostSample = { shares: bigint; costs: readonly (readonly (bigint | null)[])[] };
+/**
+ * One size. `units`: token base units that it takes of each constituent, as `unitsFor` says.
+ * `costs`: USDG base units, per constituent and route; null: this route cannot.
+ */
+export type CostSample = {
+  shares: bigint;
+  units: readonly bigint[];
+  costs: readonly (readonly (bigint | null)[])[];
+};
+
+/** Token base units of a constituent that so many shares take; never falls as shares grow. */
+export type UnitsFor = (constituent: number, shares: bigint) => bigint;
 
 export type SizedLeg = { route: number; amountIn: bigint };
 
@@ -53,53 +64,90 @@ function spendAll(shares: bigint, best: readonly Best[], budget: bigint): Sized 
 }
 
 /**
- * The largest size whose legs together cost at most `budget`.
+ * The largest size whose legs together cost at most `budget`, to within what one base unit of each constituent costs.
  * @param samples ascending in shares, each with the same constituents and routes.
  */
-export function sizeByBudget(samples: readonly CostSample[], budget: bigint): Sized {
+export function sizeByBudget(
+  samples: readonly CostSample[],
+  budget: bigint,
+  unitsFor: UnitsFor,
+): Sized {
   let low: Bound | null = null;
   for (const sample of samples) {
     const best = allBest(sample);
     if (best === null) continue;
     const total = sum(best.map(({ cost }) => cost));
     if (total <= budget) {
-      low = { shares: sample.shares, sample, best };
+      low = { sample, best };
       continue;
     }
-    return between(low, { shares: sample.shares, sample, best }, budget);
+    return between(low, { sample, best }, budget, unitsFor);
   }
   if (low === null) return { tag: 'no_route', constituent: missingIn(samples) };
-  return spendAll(low.shares, low.best, budget);
+  return spendAll(low.sample.shares, low.best, budget);
 }
 
-type Bound = { shares: bigint; sample: CostSample | null; best: Best[] };
+type Bound = { sample: CostSample; best: Best[] };
 
-function between(low: Bound | null, high: Bound, budget: bigint): Sized {
-  // The route that is best at the larger size, at both sizes: the line must follow one pool.
-  const lines = high.best.map(({ route, cost }, constituent) => ({
-    route,
-    from: low === null ? 0n : (low.sample?.costs[constituent]?.[route] ?? null),
-    to: cost,
-  }));
-  const fromShares = low?.shares ?? 0n;
-  const known = lines.every((line): line is typeof line & { from: bigint } => line.from !== null);
-  const fromTotal = known ? sum(lines.map(({ from }) => from)) : budget + 1n;
-  // One base unit per leg is kept for rounding each of them up.
-  const usable = budget - BigInt(lines.length);
-  if (!known || fromTotal > usable) {
-    if (low === null) return { tag: 'sized', shares: 0n, legs: [], spent: 0n };
-    return spendAll(low.shares, low.best, budget);
+/** The line of one constituent: both ends in base units of the token and of USDG. */
+type Line = {
+  route: number;
+  fromUnits: bigint;
+  toUnits: bigint;
+  from: bigint;
+  to: bigint;
+};
+
+/** The route that is best at the larger size, at both sizes: the line must follow one pool. Null: not known at both. */
+function lineOf(low: Bound | null, high: Bound, constituent: number): Line | null {
+  const best = high.best[constituent];
+  const toUnits = high.sample.units[constituent];
+  if (best === undefined || toUnits === undefined) throw new RangeError('a sample without a leg');
+  const { route, cost: to } = best;
+  if (low === null) return { route, fromUnits: 0n, toUnits, from: 0n, to };
+  const from = low.sample.costs[constituent]?.[route] ?? null;
+  const fromUnits = low.sample.units[constituent];
+  return from === null || fromUnits === undefined ? null : { route, fromUnits, toUnits, from, to };
+}
+
+function costAt({ fromUnits, toUnits, from, to }: Line, units: bigint): bigint {
+  // Both sizes take the same whole units.
+  if (toUnits <= fromUnits || units >= toUnits) return to;
+  if (units <= fromUnits) return from;
+  return from + mulDivUp(to - from, units - fromUnits, toUnits - fromUnits);
+}
+
+/** Steps down to a size that fits. What whole units cost above the line may not fall in a small step: each is bolder. */
+const MOST_STEPS = 12;
+
+function between(low: Bound | null, high: Bound, budget: bigint, unitsFor: UnitsFor): Sized {
+  const fallback: Sized =
+    low === null
+      ? { tag: 'sized', shares: 0n, legs: [], spent: 0n }
+      : spendAll(low.sample.shares, low.best, budget);
+  const lines: Line[] = [];
+  for (let constituent = 0; constituent < high.best.length; constituent += 1) {
+    const line = lineOf(low, high, constituent);
+    if (line === null) return fallback;
+    lines.push(line);
   }
-  const toTotal = sum(lines.map(({ to }) => to));
-  const step = ((high.shares - fromShares) * (usable - fromTotal)) / (toTotal - fromTotal);
-  const legs = lines.map(({ route, from, to }) => ({
-    route,
-    amountIn: from + mulDivUp(to - from, step, high.shares - fromShares),
-  }));
-  return {
-    tag: 'sized',
-    shares: fromShares + step,
-    legs,
-    spent: sum(legs.map(({ amountIn }) => amountIn)),
-  };
+  const fromShares = low?.sample.shares ?? 0n;
+  const width = high.sample.shares - fromShares;
+  const rise = sum(lines.map(({ to }) => to)) - sum(lines.map(({ from }) => from));
+  if (rise <= 0n) return fallback;
+
+  let shares = high.sample.shares;
+  let excess = sum(lines.map(({ to }) => to)) - budget;
+  for (let step = 0; step < MOST_STEPS; step += 1) {
+    shares -= mulDivUp(excess << BigInt(step), width, rise);
+    if (shares <= fromShares) return fallback;
+    const legs = lines.map((line, constituent) => ({
+      route: line.route,
+      amountIn: costAt(line, unitsFor(constituent, shares)),
+    }));
+    const spent = sum(legs.map(({ amountIn }) => amountIn));
+    if (spent <= budget) return { tag: 'sized', shares, legs, spent };
+    excess = spent - budget;
+  }
+  return fallback;
 }

@@ -21,14 +21,17 @@ export const amountUsdgSchema = z
   .refine((amount) => amount > 0n, 'expected at least 0.000001 dollars')
   .meta({ type: 'number', description: 'Dollars, as a plain number; floored to six decimals.' });
 
-/** Dollars per share as a JSON number, to dollars x 1e18. */
+/** Dollars per share as a JSON number, floored to six decimals like all dollars, to dollars x 1e18. */
 export const navSchema = z
   .number({ error: 'expected dollars per share as a number' })
   .positive('expected a price above zero')
   .max(MOST_DOLLARS, `expected at most ${MOST_DOLLARS} dollars`)
-  .transform((dollars) => decimalOf(dollars, 18))
-  .refine((nav) => nav > 0n, 'expected a price above zero')
-  .meta({ type: 'number', description: 'Dollars per share (10-minute average NAV).' });
+  .transform((dollars) => decimalOf(dollars, 6) * 10n ** 12n)
+  .refine((nav) => nav > 0n, 'expected a price of at least 0.000001 dollars')
+  .meta({
+    type: 'number',
+    description: 'Dollars per share (10-minute average NAV); floored to six decimals.',
+  });
 
 const SHARES_ERROR =
   'expected shares as a decimal string in 1e18 units (a JSON number loses digits and is refused)';
@@ -73,3 +76,14 @@ export const expiryDaysSchema = z
   .max(90, 'expected 1 to 90 days')
   .default(30)
   .meta({ description: 'Days until the order expires.' });
+
+/** Hours between two buys as a JSON number, to whole seconds (floored). */
+export const everyHoursSchema = z
+  .number({ error: 'expected hours as a number' })
+  .positive('expected hours above zero')
+  .max(8_760, 'expected at most 8760 hours')
+  .transform((hours) => Number((decimalOf(hours, 9) * 3_600n) / 10n ** 9n))
+  .meta({
+    type: 'number',
+    description: 'Hours between two buys; fractions allowed, at least 1/6.',
+  });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { addressSchema, hash32Schema } from '../../runtime/schema.ts';
 import {
   amountUsdgSchema,
+  everyHoursSchema,
   expiryDaysSchema,
   fractionSchema,
   navSchema,
@@ -74,3 +75,42 @@ export const cancelRequest = z.object({
   simulate: simulateSchema,
 });
 export type CancelRequest = z.infer<typeof cancelRequest>;
+
+export const redeemRequest = z.object({
+  ticker: tickerSchema,
+  address: addressSchema,
+  shares: sharesSchema,
+  mode: z
+    .literal('inkind', { error: 'expected "inkind"' })
+    .default('inkind')
+    .meta({ description: 'The constituents themselves; for USDG sell instead.' }),
+  simulate: simulateSchema,
+});
+export type RedeemRequest = z.infer<typeof redeemRequest>;
+
+/** A year of ten-minute slots, the most that the escrow takes. */
+const MOST_BUYS = 52_560;
+
+export const scheduleRequest = z.object({
+  ticker: tickerSchema,
+  amountUsdg: amountUsdgSchema.meta({ description: 'Dollars of each buy; at least 5.' }),
+  buys: z
+    .int('expected a whole number of buys')
+    .min(1, `expected 1 to ${MOST_BUYS} buys`)
+    .max(MOST_BUYS, `expected 1 to ${MOST_BUYS} buys`)
+    .meta({ description: 'How many buys; all of them are escrowed at once.' }),
+  everyHours: everyHoursSchema,
+  address: addressSchema,
+  kind: z
+    .enum(['subscribe', 'twap'], { error: 'expected "subscribe" or "twap"' })
+    .default('subscribe')
+    .meta({ description: 'A label: the rules of both are the same.' }),
+  slippageBps: z
+    .int('expected a whole number of basis points')
+    .min(1, 'expected 1 to 500 basis points')
+    .max(500, 'expected 1 to 500 basis points')
+    .optional()
+    .meta({ description: 'Tolerance of each buy against the average; 100 when omitted.' }),
+  simulate: simulateSchema,
+});
+export type ScheduleRequest = z.infer<typeof scheduleRequest>;

@@ -153,7 +153,7 @@ describe('limit buys', () => {
     const nav = await navNow();
     const plan = planOf(await limit({ amountUsdg: 200_000, triggerNav: nav * 1.05 }));
     expect(plan.warnings).toEqual([
-      expect.stringMatching(/100000 USDG short/),
+      expect.stringMatching(/: 100000 short/),
       expect.stringMatching(/fill at once/),
     ]);
     expectError(await limit({ amountUsdg: 4.99 }), 400, 'BAD_REQUEST', /5 dollars/);
