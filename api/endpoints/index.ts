@@ -7,6 +7,7 @@ import { baskets } from './baskets.ts';
 import { health } from './health.ts';
 import { jobs } from './jobs.ts';
 import { markets } from './markets.ts';
+import { openapi } from './openapi.ts';
 import { orders } from './orders.ts';
 import { ready } from './ready.ts';
 import { root } from './root.ts';
@@ -23,6 +24,7 @@ export const ENDPOINTS = [
   root,
   health,
   ready,
+  openapi,
   baskets,
   basket,
   markets,
