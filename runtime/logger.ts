@@ -52,7 +52,12 @@ function stdoutSink(): LogSink {
   return stdout;
 }
 
-export function createLogger(processName: string, level: string): Logger {
+/** @param sink where lines go; absent: standard output. */
+export function createLogger(
+  processName: string,
+  level: string,
+  sink: { write(line: string): void } = stdoutSink(),
+): Logger {
   const options: LoggerOptions = {
     name: processName,
     level,
@@ -64,7 +69,7 @@ export function createLogger(processName: string, level: string): Logger {
       log: (object) => plain(object) as Record<string, unknown>,
     },
   };
-  return pino(options, stdoutSink());
+  return pino(options, sink);
 }
 
 export type { Logger } from 'pino';

@@ -40,6 +40,8 @@ export async function launchApi(
   rpcUrl: string,
   deployment: Deployment,
   settings: Record<string, string> = {},
+  /** Where the api's log lines go; absent: standard output. */
+  log?: { write(line: string): void },
 ): Promise<ApiUnderTest & { folder: string }> {
   const folder = settings.FOLDER ?? mkdtempSync(join(tmpdir(), 'api-'));
   mkdirSync(folder, { recursive: true });
@@ -59,7 +61,7 @@ export async function launchApi(
     HTTP_REQUESTS_PER_MINUTE: '0',
     ...settings,
   });
-  const running: RunningApi = await startApi(config, createLogger('api', config.LOG_LEVEL));
+  const running: RunningApi = await startApi(config, createLogger('api', config.LOG_LEVEL, log));
   const ask = async (path: string, init: RequestInit): Promise<Answer> => {
     const response = await fetch(`${running.url}${path}`, init);
     const text = await response.text();
