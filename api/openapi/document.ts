@@ -78,6 +78,8 @@ const asPublished: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   }
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  // A bound that a description of its own tightens replaces the looser one.
+  if (jsonSchema.minimum !== undefined) delete jsonSchema.exclusiveMinimum;
   delete jsonSchema.propertyNames;
   delete jsonSchema.readOnly;
 };
@@ -155,7 +157,11 @@ function responsesOf(endpoint: Endpoint): ZodOpenApiOperationObject['responses']
     ...Object.fromEntries(
       Object.entries(otherResponses).map(([status, { description, schema }]) => [
         status,
-        { description, headers, content: { [contentType]: { schema } } },
+        {
+          description,
+          headers,
+          ...(schema === null ? {} : { content: { [contentType]: { schema } } }),
+        },
       ]),
     ),
   };

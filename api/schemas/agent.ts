@@ -17,7 +17,9 @@ export const tradeRequest = z
   .strictObject({
     ...parties,
     ticker: tickerSchema,
-    side: z.enum(['buy', 'sell'], { error: 'expected "buy" or "sell"' }),
+    side: z
+      .enum(['buy', 'sell'], { error: 'expected "buy" or "sell"' })
+      .meta({ description: 'Which way.' }),
     amountUsdg: amountUsdgSchema
       .refine((amount) => amount >= 5_000_000n, 'expected at least 5 dollars')
       .meta({ minimum: 5, description: 'Buy alone, required: the budget in dollars.' })

@@ -13,10 +13,14 @@ import {
   tickerSchema,
 } from './common.ts';
 
+const senderSchema = addressSchema.meta({
+  description: 'Address of the wallet that signs and sends the transaction.',
+});
+
 export const buyRequest = z.object({
   ticker: tickerSchema,
   amountUsdg: amountUsdgSchema,
-  address: addressSchema,
+  address: senderSchema,
   slippageBps: slippageSchema,
   simulate: simulateSchema,
 });
@@ -25,10 +29,12 @@ export type BuyRequest = z.infer<typeof buyRequest>;
 export const sellRequest = z
   .object({
     ticker: tickerSchema,
-    address: addressSchema,
-    shares: z.union([z.literal('max'), sharesSchema], {
-      error: 'expected shares as a decimal string in 1e18 units, or "max"',
-    }),
+    address: senderSchema,
+    shares: z
+      .union([z.literal('max'), sharesSchema], {
+        error: 'expected shares as a decimal string in 1e18 units, or "max"',
+      })
+      .meta({ description: 'Exact shares in 1e18 units, or "max" for the whole balance.' }),
     fraction: fractionSchema.optional(),
     slippageBps: slippageSchema,
     simulate: simulateSchema,
@@ -42,7 +48,7 @@ export type SellRequest = z.infer<typeof sellRequest>;
 export const exitRequest = z
   .object({
     ticker: tickerSchema,
-    address: addressSchema,
+    address: senderSchema,
     shares: sharesSchema,
     stopNav: navSchema.optional(),
     tpNav: navSchema.optional(),
@@ -61,7 +67,7 @@ export type ExitRequest = z.infer<typeof exitRequest>;
 export const limitRequest = z.object({
   ticker: tickerSchema,
   amountUsdg: amountUsdgSchema,
-  address: addressSchema,
+  address: senderSchema,
   triggerNav: navSchema.optional(),
   expiryDays: expiryDaysSchema,
   simulate: simulateSchema,
@@ -69,16 +75,20 @@ export const limitRequest = z.object({
 export type LimitRequest = z.infer<typeof limitRequest>;
 
 export const cancelRequest = z.object({
-  orderId: hash32Schema,
-  escrow: addressSchema.optional(),
-  address: addressSchema.optional(),
+  orderId: hash32Schema.meta({ description: 'Id of the order: 0x and 64 hex characters.' }),
+  escrow: addressSchema.optional().meta({
+    description: 'Escrow of the order; looked up in the order index when omitted.',
+  }),
+  address: addressSchema.optional().meta({
+    description: 'Owner of the order, to simulate as; nothing is simulated without.',
+  }),
   simulate: simulateSchema,
 });
 export type CancelRequest = z.infer<typeof cancelRequest>;
 
 export const redeemRequest = z.object({
   ticker: tickerSchema,
-  address: addressSchema,
+  address: senderSchema,
   shares: sharesSchema,
   mode: z
     .literal('inkind', { error: 'expected "inkind"' })
@@ -100,7 +110,7 @@ export const scheduleRequest = z.object({
     .max(MOST_BUYS, `expected 1 to ${MOST_BUYS} buys`)
     .meta({ description: 'How many buys; all of them are escrowed at once.' }),
   everyHours: everyHoursSchema,
-  address: addressSchema,
+  address: senderSchema,
   kind: z
     .enum(['subscribe', 'twap'], { error: 'expected "subscribe" or "twap"' })
     .default('subscribe')

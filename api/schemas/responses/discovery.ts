@@ -1,6 +1,7 @@
 /** What the documents and the probes answer (wire.md, Root document). */
 import { z } from 'zod';
 import { CHAIN_ID } from '../../../contracts-abi/constants.ts';
+import { jsonObject } from './json-value.ts';
 import { addressText, urlText } from './scalars.ts';
 
 export const rootBody = z
@@ -40,23 +41,6 @@ export const readyBody = z
     ),
   })
   .meta({ id: 'Readiness' });
-
-/** Any JSON value, where its form is another specification's. */
-type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
-const jsonValue: z.ZodType<JsonValue> = z
-  .union([
-    z.null(),
-    z.boolean(),
-    z.number(),
-    z.string(),
-    z.array(z.lazy(() => jsonValue)),
-    z.record(
-      z.string(),
-      z.lazy(() => jsonValue),
-    ),
-  ])
-  .meta({ id: 'JsonValue', description: 'Any JSON value.' });
-const jsonObject = z.record(z.string(), jsonValue);
 
 /** An OpenAPI 3.1 document; its inside is described by that specification. */
 export const openApiBody = z
