@@ -11,6 +11,7 @@ import type { DueIndex } from './jobs/due-index.ts';
 import type { Marks } from './marks/marks.ts';
 import type { OrderIndex } from './orders/order-index.ts';
 import type { AccountAddresses } from './session/accounts.ts';
+import type { NonceLanes } from './session/nonces.ts';
 import type { ApiTables } from './tables.ts';
 
 type PublicUrls = {
@@ -33,6 +34,7 @@ export type Service = {
   indexer: Indexer<ApiTables>;
   newest: NewestBlock;
   accounts: AccountAddresses;
+  nonces: NonceLanes;
   balances: RecentBalances;
   urls: PublicUrls;
   logger: Logger;

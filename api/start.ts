@@ -19,6 +19,7 @@ import { orderProjection } from './orders/order-projection.ts';
 import { createApiApp } from './server.ts';
 import type { Service } from './service.ts';
 import { AccountAddresses } from './session/accounts.ts';
+import { NonceLanes } from './session/nonces.ts';
 import { type ApiTables, apiMigrations } from './tables.ts';
 
 const EXECUTE_ROUTE = '/relay/v1/account/execute';
@@ -78,6 +79,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     orders: new OrderIndex(store.db),
     due: new DueIndex(store.db),
     accounts: new AccountAddresses(client, deployment),
+    nonces: new NonceLanes(),
     balances: new RecentBalances(),
     urls: {
       base: config.PUBLIC_BASE_URL,

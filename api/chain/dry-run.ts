@@ -92,6 +92,17 @@ type SimulatedCall = {
   error?: { message?: string; data?: Hex };
 };
 
+type SimulateV1 = {
+  Method: 'eth_simulateV1';
+  Parameters: readonly [
+    {
+      blockStateCalls: readonly { blockOverrides: { time: Hex }; calls: readonly Call[] }[];
+    },
+    'latest',
+  ];
+  ReturnType: readonly { calls?: readonly SimulatedCall[] }[];
+};
+
 /** Nodes that do not know the method are asked again after a while: behind one address there may be several. */
 const ASK_AGAIN_MS = 600_000;
 const notOffered = new WeakMap<PublicClient, number>();
@@ -110,9 +121,9 @@ export async function dryRunAfterApproval(
   block: BlockSeen,
 ): Promise<DryRun> {
   if (Date.now() < (notOffered.get(client) ?? 0)) return NOT_OFFERED;
-  let blocks: readonly { calls?: readonly SimulatedCall[] }[];
+  let blocks: SimulateV1['ReturnType'];
   try {
-    blocks = (await client.request({
+    blocks = await client.request<SimulateV1>({
       method: 'eth_simulateV1',
       params: [
         {
@@ -122,7 +133,7 @@ export async function dryRunAfterApproval(
         },
         'latest',
       ],
-    } as never)) as typeof blocks;
+    });
   } catch (error) {
     if (!methodIsUnknown(error)) return OUT_OF_REACH;
     notOffered.set(client, Date.now() + ASK_AGAIN_MS);

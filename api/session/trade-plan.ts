@@ -20,7 +20,6 @@ import { planExactBuy, planSell } from '../quotes/basket-quote.ts';
 import type { SwapCall } from '../quotes/swap-call.ts';
 import type { TradeRequest } from '../schemas/agent.ts';
 import { basketOf, type Service } from '../service.ts';
-import { unusedNonce } from './nonces.ts';
 import { planSession, type Session, sessionJson } from './read-session.ts';
 import {
   checkBuy,
@@ -64,7 +63,6 @@ type Draft = {
   limit: bigint;
   swaps: SwapCall[];
   slippageBps: number;
-  nonce: bigint;
 };
 
 /** The reference now, or NO_REFERENCE; also where spot has run away from it (rule 4). */
@@ -86,7 +84,8 @@ function referenceOf(basket: Basket, mark: BasketMark): { reference: bigint; spo
 }
 
 /**
- * Two reads: one of session, balances and quotes, one of the nonce's slot (a third, once, for an owner never seen).
+ * One aggregated read of session, balances and quotes; a second where a grant's cap is below the usual tolerance, or
+ * for an owner never seen.
  * @throws ApiError with the codes of interface.md section 4, POST /v1/agent/trade.
  */
 export async function buildTrade(service: Service, request: TradeRequest) {
@@ -106,7 +105,7 @@ export async function buildTrade(service: Service, request: TradeRequest) {
     limit: draft.limit,
     slippageBps: draft.slippageBps,
     data: encodeSwaps(draft.swaps),
-    nonce: draft.nonce,
+    nonce: service.nonces.propose(account, request.key, session.epoch),
     deadline: Math.min(session.chainTime + ACTION_LIFETIME, session.validUntil),
     fee: request.feeUsdg,
   };
@@ -144,13 +143,10 @@ async function draftBuy(
   if (quoted === null) throw new Error('a valid reference without a quote');
   // The default depends on the grant: where the guess below missed it, quote again at the right one.
   const { slippageBps } = allowed;
-  const [quote, nonce] =
+  const quote =
     slippageBps === guessedSlippage(request)
-      ? [quoted(), null]
-      : await Promise.all([
-          requote(service, basket, mark, reference, slippageBps, budget),
-          unusedNonce(service, session),
-        ]);
+      ? quoted()
+      : await requote(service, basket, mark, reference, slippageBps, budget);
   if (quote.tag === 'no_route') throw noRoute(basket, quote);
   const checked = checkBuy(session, {
     budget,
@@ -168,7 +164,6 @@ async function draftBuy(
     limit: checked.limit,
     swaps: quote.swaps,
     slippageBps,
-    nonce: nonce ?? (await unusedNonce(service, session)),
   };
 }
 
@@ -283,6 +278,5 @@ async function draftSell(
     limit: checked.limit,
     swaps: quote.swaps,
     slippageBps,
-    nonce: await unusedNonce(service, session),
   };
 }

@@ -51,6 +51,7 @@ describe('who may trade', () => {
     ['slippage above the cap', {}, { slippageBps: 51 }, 'SESSION_LIMIT'],
     ['a fee of $10', {}, { feeUsdg: 10n * USD }, 'allowed'],
     ['a fee above $10', {}, { feeUsdg: 10n * USD + 1n }, 'BAD_REQUEST'],
+    ['fees above a lowered limit', { feesToday: 20n * USD + 1n }, { feeUsdg: 0n }, 'SESSION_LIMIT'],
     ['fees of the day used up', { feesToday: 20n * USD }, { feeUsdg: 1n }, 'SESSION_LIMIT'],
   ] as const)('%s', (_name, state, request, expected) => {
     const result = checkSession({ ...session, ...state }, { feeUsdg: 0n, ...request });

@@ -66,10 +66,17 @@ export function checkSession(
     );
   }
   const feesLeft = session.feeCap - session.feesToday;
+  if (feesLeft < 0n) {
+    // The module refuses then even a trade without a fee.
+    return refused(
+      'SESSION_LIMIT',
+      `this key has paid ${dollars(session.feesToday)} of network fees today, above the ${dollars(session.feeCap)} that the owner's lowered limit allows: no trade runs before 00:00 UTC`,
+    );
+  }
   if (request.feeUsdg > feesLeft) {
     return refused(
       'SESSION_LIMIT',
-      `feeUsdg is above the ${dollars(feesLeft > 0n ? feesLeft : 0n)} of network fees left today`,
+      `feeUsdg is above the ${dollars(feesLeft)} of network fees left today`,
     );
   }
   return { tag: 'allowed', slippageBps };
