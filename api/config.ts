@@ -10,6 +10,9 @@ import {
 } from '../runtime/config.ts';
 import { httpOptions, portOption } from '../runtime/http/server.ts';
 
+/** A name, an IPv4 or an IPv6 address. */
+const HOSTNAME = /^(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[?[0-9a-fA-F:]+\]?)$/;
+
 export const apiOptions = z.object({
   ...logOptions.shape,
   ...chainOptions.shape,
@@ -37,6 +40,30 @@ export const apiOptions = z.object({
     description: 'Block explorer that the root document names.',
     example: 'https://explorer.example.org',
   }),
+  MCP_TOOL_PREFIX: option(
+    z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{0,32}$/, 'expected at most 32 letters, digits, _ and -')
+      .default('basket_'),
+    { description: 'What the names of all MCP tools begin with.', example: 'basket_' },
+  ),
+  MCP_ALLOWED_HOSTS: option(
+    z
+      .string()
+      .transform((text) =>
+        text
+          .split(',')
+          .map((part) => part.trim())
+          .filter((part) => part !== ''),
+      )
+      .pipe(z.array(z.string().regex(HOSTNAME, 'expected hostnames without scheme, port or path')))
+      .default([]),
+    {
+      description:
+        'Comma-separated hostnames that requests to /mcp may name in Host, and whose pages may call it, beside that of PUBLIC_BASE_URL, the address listened on and this machine itself.',
+      example: 'mcp.example.org,inspector.example.org',
+    },
+  ),
   MARKS_INTERVAL_MS: option(intOption(50, 60_000).default(1_000), {
     description: 'How often the marks of all baskets are read, in milliseconds.',
     example: '1000',

@@ -7,10 +7,13 @@ import type { ApiConfig } from './config.ts';
 import { spelled } from './discovery/documents.ts';
 import { rootDocument } from './discovery/root-document.ts';
 import { ENDPOINTS } from './endpoints/index.ts';
+import { Guide } from './guide/guide.ts';
 import { answerPreflight, CORS_HEADERS } from './http/cors.ts';
 import { mount } from './http/endpoint.ts';
 import { jobBoard } from './jobs/scan.ts';
 import { MarkBodies } from './marks/mark-bodies.ts';
+import { errorBodyFor } from './mcp/json-rpc.ts';
+import { mcpRoute } from './mcp/route.ts';
 import { openApiDocument } from './openapi/document.ts';
 import type { Service } from './service.ts';
 
@@ -31,6 +34,7 @@ export function createApiApp(options: {
     requestsPerMinute: config.HTTP_REQUESTS_PER_MINUTE,
     headers: CORS_HEADERS,
     preflight: answerPreflight,
+    errorBody: errorBodyFor,
   });
   const context = {
     http,
@@ -41,8 +45,16 @@ export function createApiApp(options: {
       root: spelled(rootDocument(service, ENDPOINTS)),
       openapi: spelled(openApiDocument(ENDPOINTS, service.urls.base)),
     },
+    guide: new Guide(service, config.MCP_TOOL_PREFIX),
   };
   for (const endpoint of ENDPOINTS) mount(endpoint, context);
+  mcpRoute(context, {
+    logger: logger.child({ module: 'mcp' }),
+    metrics,
+    prefix: config.MCP_TOOL_PREFIX,
+    listenHost: config.HTTP_HOST,
+    addedHosts: config.MCP_ALLOWED_HOSTS,
+  });
   http.finish();
   return http;
 }

@@ -14,7 +14,7 @@ import type { AccountAddresses } from './session/accounts.ts';
 import type { NonceLanes } from './session/nonces.ts';
 import type { ApiTables } from './tables.ts';
 
-type PublicUrls = {
+export type PublicUrls = {
   /** This service's own base address. */
   base: string;
   /** Full URL of the relayer's execute route. */

@@ -6,7 +6,9 @@ import { basket } from './basket.ts';
 import { baskets } from './baskets.ts';
 import { health } from './health.ts';
 import { jobs } from './jobs.ts';
+import { llms } from './llms.ts';
 import { markets } from './markets.ts';
+import { mcp } from './mcp.ts';
 import { openapi } from './openapi.ts';
 import { orders } from './orders.ts';
 import { ready } from './ready.ts';
@@ -25,6 +27,8 @@ export const ENDPOINTS = [
   health,
   ready,
   openapi,
+  llms,
+  mcp,
   baskets,
   basket,
   markets,

@@ -1,6 +1,7 @@
 /** What an endpoint gets: the place to register, the service, and what is shared between requests. */
 import type { HttpApp } from '../../runtime/http/server.ts';
 import type { Documents } from '../discovery/documents.ts';
+import type { Guide } from '../guide/guide.ts';
 import type { ScanBoard } from '../jobs/board.ts';
 import type { Scan } from '../jobs/scan.ts';
 import type { MarkBodies } from '../marks/mark-bodies.ts';
@@ -12,6 +13,7 @@ export type RouteContext = {
   bodies: MarkBodies;
   board: ScanBoard<Scan>;
   documents: Documents;
+  guide: Guide;
 };
 
 /** Marks change once a second; a shared cache may bridge that much. */

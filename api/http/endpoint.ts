@@ -63,8 +63,8 @@ type Parts<
   cache: string | null;
   /** Media type of the 200 where it is not JSON. */
   contentType?: string;
-  /** Answers that are neither the 200 nor an error of the one shape, by status. */
-  otherResponses?: Readonly<Record<number, { description: string; schema: z.ZodType }>>;
+  /** Answers that are neither the 200 nor an error of the one shape, by status; a null schema: no body. */
+  otherResponses?: Readonly<Record<number, { description: string; schema: z.ZodType | null }>>;
 };
 
 type Answering<P, Q, B, R extends z.ZodType> =
@@ -168,7 +168,7 @@ export function mount(endpoint: Endpoint, context: RouteContext): void {
       const pretty = wantsPretty(request);
       if (endpoint.shared !== undefined) {
         const body = endpoint.shared(context, input, pretty);
-        sendSerialised(request, response, body, cache);
+        sendSerialised(request, response, body, cache, endpoint.contentType);
         return;
       }
       const body: unknown = await endpoint.answer?.(context, input);
