@@ -4,6 +4,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { ReadinessCheck } from '../runtime/readiness.ts';
 import type { ApiConfig } from './config.ts';
+import { docsRoute } from './discovery/docs-page.ts';
 import { spelled } from './discovery/documents.ts';
 import { rootDocument } from './discovery/root-document.ts';
 import { ENDPOINTS } from './endpoints/index.ts';
@@ -48,6 +49,7 @@ export function createApiApp(options: {
     guide: new Guide(service, config.MCP_TOOL_PREFIX),
   };
   for (const endpoint of ENDPOINTS) mount(endpoint, context);
+  docsRoute(context);
   mcpRoute(context, {
     logger: logger.child({ module: 'mcp' }),
     metrics,

@@ -38,5 +38,7 @@ export function rootDocument(
     onboarding: ONBOARDING,
     llms: '/llms.txt',
     openapi: '/openapi.json',
+    docs: '/docs',
+    mcp: '/mcp',
   };
 }

@@ -4,6 +4,7 @@ import { agentSession } from './agent-session.ts';
 import { agentTrade } from './agent-trade.ts';
 import { basket } from './basket.ts';
 import { baskets } from './baskets.ts';
+import { docs } from './docs.ts';
 import { health } from './health.ts';
 import { jobs } from './jobs.ts';
 import { llms } from './llms.ts';
@@ -28,6 +29,7 @@ export const ENDPOINTS = [
   ready,
   openapi,
   llms,
+  docs,
   mcp,
   baskets,
   basket,

@@ -8,8 +8,9 @@ export const HEADERS = {
     schema: { type: 'string', minLength: 1, maxLength: 64 },
   },
   ETag: {
-    description: 'Strong validator of the body; send it back as If-None-Match.',
-    schema: { type: 'string', pattern: '^"[^"]+"$' },
+    description:
+      'Validator of the body, weak where the body is compressed; send it back as If-None-Match.',
+    schema: { type: 'string', pattern: '^(W/)?"[^"]+"$' },
   },
   CacheControl: { description: 'How long a cache may keep it.', schema: { type: 'string' } },
   RetryAfter: {

@@ -124,8 +124,8 @@ function operationOf(endpoint: Endpoint): ZodOpenApiOperationObject {
 }
 
 /** Whether the body is sent with a validator. */
-function hasEtag({ cache, external }: Endpoint): boolean {
-  return external !== true && cache !== 'no-store';
+function hasEtag({ cache }: Endpoint): boolean {
+  return cache !== null && cache !== 'no-store';
 }
 
 function sharedParameters(endpoint: Endpoint): oas31.ReferenceObject[] {

@@ -24,6 +24,8 @@ export const rootBody = z
     onboarding: z.string(),
     llms: z.literal('/llms.txt'),
     openapi: z.literal('/openapi.json'),
+    docs: z.literal('/docs'),
+    mcp: z.literal('/mcp'),
   })
   .meta({ id: 'Root' });
 
