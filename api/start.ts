@@ -12,10 +12,11 @@ import { NewestBlock } from './chain/newest-block.ts';
 import { repeat } from './chain/repeat.ts';
 import type { ApiConfig } from './config.ts';
 import { Indexer } from './indexer/indexer.ts';
+import { apiProjections, indexIdentity } from './indexer/projections.ts';
+import { VaultSet } from './indexer/vault-set.ts';
 import { DueIndex } from './jobs/due-index.ts';
 import { Marks } from './marks/marks.ts';
 import { OrderIndex } from './orders/order-index.ts';
-import { orderProjection } from './orders/order-projection.ts';
 import { createApiApp } from './server.ts';
 import type { Service } from './service.ts';
 import { AccountAddresses } from './session/accounts.ts';
@@ -57,14 +58,15 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
   const indexer = new Indexer<ApiTables>({
     client,
     db: store.db,
-    projections: [orderProjection(deployment)],
+    projections: apiProjections(deployment),
+    vaults: new VaultSet(deployment),
     logger: logger.child({ module: 'indexer' }),
     onHead: (block) => {
       newest.saw(block);
       head.set(block);
     },
     startBlock: deployment.startBlock,
-    identity: `${deployment.exitEscrow}:${deployment.limitEscrow}:${deployment.startBlock}`,
+    identity: indexIdentity(deployment),
     maxRange: config.INDEX_MAX_RANGE,
     overlap: config.INDEX_OVERLAP_BLOCKS,
     maxLagMs: config.MARKS_STALE_AFTER_MS,

@@ -4,9 +4,10 @@
  * 2. A step is one store transaction: rows and cursor move together.
  * 3. Nothing is undone because a node does not know a block: only because it has another block at that height.
  * 4. A node that lags answers without its newest logs: the last blocks are read again in every step.
+ * 5. Logs count only if the block that ends their range had the same hash before and after they were read.
  */
 import type { Kysely, Transaction } from 'kysely';
-import { BlockNotFoundError, type Hex, type PublicClient } from 'viem';
+import { type Address, BlockNotFoundError, type Hex, type PublicClient } from 'viem';
 import type { Logger } from '../../runtime/logger.ts';
 import type { ReadinessResult } from '../../runtime/readiness.ts';
 import {
@@ -19,20 +20,25 @@ import {
   writeCheckpoint,
   writeIdentity,
 } from './checkpoints.ts';
+import { inChainOrder, LogReader } from './log-reader.ts';
 import type { IndexedLog, Projection } from './projection.ts';
-import { afterRefusal, afterSuccess, initialRange, type RangePolicy } from './ranges.ts';
-import { readLogs, saysNothingOfTheRange } from './read-logs.ts';
+import { Routing } from './routing.ts';
+import type { VaultSet, VaultTables } from './vault-set.ts';
 
-export type IndexerOptions<DB extends CheckpointTables> = {
+/** What the indexer itself keeps. */
+export type IndexerTables = CheckpointTables & VaultTables;
+
+export type IndexerOptions<DB extends IndexerTables> = {
   client: PublicClient;
   db: Kysely<DB>;
   projections: readonly Projection<DB>[];
+  vaults: VaultSet;
   logger: Logger;
   /** Called with every head that a node shows. */
   onHead: (block: number) => void;
   /** First block that can hold a log of ours. */
   startBlock: number;
-  /** Names the deployment; rows of another one are dropped at the start. */
+  /** Names the deployment and what is read of it; rows of another one are dropped at the start. */
   identity: string;
   maxRange: number;
   /** Blocks read again in every step. */
@@ -43,11 +49,20 @@ export type IndexerOptions<DB extends CheckpointTables> = {
 
 type Head = { block: number; hash: Hex };
 
+/** What one range holds, ready to be written. */
+type Step<DB> = {
+  to: number;
+  hash: Hex;
+  logs: IndexedLog[];
+  discovered: boolean;
+  routing: Routing<DB>;
+};
+
 const FORK_SEARCH = 500;
 
-export class Indexer<DB extends CheckpointTables> {
+export class Indexer<DB extends IndexerTables> {
   readonly #options: IndexerOptions<DB>;
-  #range: RangePolicy;
+  readonly #reader: LogReader;
   #cursor: Checkpoint | null = null;
   #head = 0;
   #started = false;
@@ -56,7 +71,7 @@ export class Indexer<DB extends CheckpointTables> {
 
   constructor(options: IndexerOptions<DB>) {
     this.#options = options;
-    this.#range = initialRange(options.maxRange);
+    this.#reader = new LogReader(options);
   }
 
   /** Counts up whenever rows may have changed. */
@@ -95,17 +110,40 @@ export class Indexer<DB extends CheckpointTables> {
     if (!(await this.#undoReorg(head))) return;
     const { overlap, startBlock } = this.#options;
     const next = (this.#cursor?.block ?? startBlock - 1) + 1;
-    let position = Math.max(next - overlap, startBlock);
-    while (position <= head.block) position = await this.#step(position, head);
+    await this.#readTo(Math.max(next - overlap, startBlock), head);
     if (this.#cursor !== null && this.#cursor.block === head.block) this.#caughtUpAt = Date.now();
   }
 
-  #checkpointDb(): Kysely<CheckpointTables> {
-    return this.#options.db as unknown as Kysely<CheckpointTables>;
+  /** Range by range; the node works on the next one while the store takes this one. */
+  async #readTo(from: number, head: Head): Promise<void> {
+    let position = from;
+    let coming: Promise<Step<DB> | null> | null = null;
+    while (position <= head.block) {
+      const step = await (coming ?? this.#read(position, head));
+      coming = null;
+      if (step === null) continue;
+      position = step.to + 1;
+      if (position <= head.block && !step.discovered) {
+        coming = this.#read(position, head);
+        // Awaited in the next turn, unless writing this one fails first.
+        coming.catch(() => undefined);
+      }
+      try {
+        await this.#write(step);
+      } catch (error) {
+        // What is held in memory may be ahead of the rows now: the next run takes it up from them.
+        this.#started = false;
+        throw error;
+      }
+    }
+  }
+
+  #ownDb(): Kysely<IndexerTables> {
+    return this.#options.db as unknown as Kysely<IndexerTables>;
   }
 
   async #open(): Promise<void> {
-    const db = this.#checkpointDb();
+    const db = this.#ownDb();
     const { identity, logger, startBlock } = this.#options;
     const stored = await readIdentity(db);
     if (stored !== null && stored !== identity) {
@@ -114,7 +152,13 @@ export class Indexer<DB extends CheckpointTables> {
     }
     if (stored !== identity) await writeIdentity(db, identity);
     this.#cursor = await latestCheckpoint(db);
+    await this.#options.vaults.load(db);
     this.#started = true;
+  }
+
+  /** Made anew for every range: vaults and what a projection wants may have grown. */
+  #routing(): Routing<DB> {
+    return new Routing(this.#options.projections, this.#options.vaults);
   }
 
   async #headNow(): Promise<Head> {
@@ -149,7 +193,7 @@ export class Indexer<DB extends CheckpointTables> {
   }
 
   async #commonAncestor(below: number): Promise<number> {
-    const known = await checkpointsBelow(this.#checkpointDb(), below, FORK_SEARCH);
+    const known = await checkpointsBelow(this.#ownDb(), below, FORK_SEARCH);
     for (const { block, hash } of known) {
       if ((await this.#hashAt(block)) === hash) return block;
     }
@@ -157,68 +201,60 @@ export class Indexer<DB extends CheckpointTables> {
   }
 
   async #rollBackTo(block: number): Promise<void> {
-    await this.#options.db.transaction().execute(async (trx) => {
-      for (const projection of this.#options.projections) await projection.rollback(trx, block);
-      await dropCheckpointsAbove(trx as unknown as Transaction<CheckpointTables>, block);
+    const { db, projections, vaults } = this.#options;
+    await db.transaction().execute(async (trx) => {
+      const own = trx as unknown as Transaction<IndexerTables>;
+      for (const projection of projections) await projection.rollback(trx, block);
+      const gone = await vaults.rollback(own, block);
+      if (gone.length > 0) {
+        for (const projection of projections) await projection.forget?.(trx, gone);
+      }
+      await dropCheckpointsAbove(own, block);
     });
-    this.#cursor = await latestCheckpoint(this.#checkpointDb());
+    this.#cursor = await latestCheckpoint(this.#ownDb());
+    await vaults.load(this.#ownDb());
     this.#generation += 1;
   }
 
-  /** One range from `from` on; returns where the next one starts. */
-  async #step(from: number, head: Head): Promise<number> {
-    const { maxRange, db, projections } = this.#options;
-    const to = Math.min(from + this.#range.size - 1, head.block);
-    const logs = await this.#logs(from, to);
-    if (logs === null) return from;
-    this.#range = afterSuccess(this.#range, maxRange);
-    const hash = await this.#hashAt(to);
+  /** One range from `from` on; null when the node refused it and the next try is shorter. */
+  async #read(from: number, head: Head): Promise<Step<DB> | null> {
+    const to = Math.min(from + this.#reader.range - 1, head.block);
+    const hash = to === head.block ? head.hash : await this.#hashAt(to);
+    const routing = this.#routing();
+    let logs = await this.#reader.read(routing.filter, from, to);
+    if (logs === null) return null;
+    const found = this.#options.vaults.newIn(logs);
+    if (found.length > 0) logs = [...logs, ...(await this.#logsOf(found, to))].sort(inChainOrder);
     // The chain moved under the read: the next run sees the reorg and starts from a sound place.
-    if (hash === null || (to === head.block && hash !== head.hash)) {
+    if (hash === null || (await this.#hashAt(to)) !== hash) {
       throw new Error(`block ${to} changed while its logs were read`);
     }
+    return { to, hash, logs, discovered: found.length > 0, routing };
+  }
+
+  /** Everything of vaults that were appended just now: they lived before, and so did their shares. */
+  async #logsOf(vaults: readonly Address[], to: number): Promise<IndexedLog[]> {
+    const { projections, startBlock, logger } = this.#options;
+    logger.info({ vaults: vaults.length }, 'baskets were appended: their history is read');
+    const topics = [...new Set(projections.flatMap(({ vaultTopics }) => vaultTopics ?? []))];
+    return await this.#reader.readAll({ addresses: vaults, topics }, startBlock, to);
+  }
+
+  async #write({ to, hash, logs, discovered, routing }: Step<DB>): Promise<void> {
+    const { db, vaults } = this.#options;
     const advances = to > (this.#cursor?.block ?? 0);
+    if (!advances && logs.length === 0) return;
     await db.transaction().execute(async (trx) => {
-      for (const projection of projections) {
-        const wanted = logs.filter((log) => isFor(projection, log));
-        if (wanted.length > 0) await projection.apply(trx, wanted);
+      const own = trx as unknown as Transaction<IndexerTables>;
+      await vaults.apply(own, logs);
+      if (discovered) await vaults.load(own);
+      const wanting = discovered ? this.#routing() : routing;
+      for (const [projection, wanted] of wanting.sort(logs)) {
+        await projection.apply(trx, wanted);
       }
-      if (advances) {
-        await writeCheckpoint(trx as unknown as Transaction<CheckpointTables>, { block: to, hash });
-      }
+      if (advances) await writeCheckpoint(own, { block: to, hash });
     });
     if (advances) this.#cursor = { block: to, hash };
     if (logs.length > 0) this.#generation += 1;
-    return to + 1;
   }
-
-  /** Null when the node refused the range and the policy has shrunk it. */
-  async #logs(from: number, to: number): Promise<IndexedLog[] | null> {
-    const { client, projections, logger } = this.#options;
-    const filter = {
-      addresses: [...new Set(projections.flatMap(({ addresses }) => addresses))],
-      topics: [...new Set(projections.flatMap(({ topics }) => topics))],
-    };
-    try {
-      return await readLogs(client, filter, from, to);
-    } catch (error) {
-      const asked = to - from + 1;
-      if (asked <= 1 || saysNothingOfTheRange(error)) throw error;
-      this.#range = afterRefusal(this.#range, asked);
-      logger.debug(
-        { err: error, asked, next: this.#range.size },
-        'the node refused a range of logs',
-      );
-      return null;
-    }
-  }
-}
-
-function isFor<DB>(projection: Projection<DB>, log: IndexedLog): boolean {
-  const [topic] = log.topics;
-  return (
-    topic !== undefined &&
-    projection.topics.includes(topic) &&
-    projection.addresses.some((address) => address.toLowerCase() === log.address.toLowerCase())
-  );
 }

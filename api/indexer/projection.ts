@@ -1,17 +1,18 @@
 /** What the indexer feeds: tables derived from logs alone, so that they can be undone and replayed. */
-import type { Kysely, Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import type { Address, Hex } from 'viem';
 
 export type IndexedLog = {
+  /** Lower case, as in every table that does not say otherwise. */
   address: Address;
   topics: readonly Hex[];
   data: Hex;
   block: number;
+  /** Of the block, unix seconds. */
+  time: number;
   blockHash: Hex;
   logIndex: number;
   transactionHash: Hex;
-  /** Unix seconds of its block. */
-  time: number;
 };
 
 export type Projection<DB> = {
@@ -19,10 +20,15 @@ export type Projection<DB> = {
   /** Whose logs it wants, and which first topics. */
   addresses: readonly Address[];
   topics: readonly Hex[];
-  /** Writes rows for logs in chain order. The same log may come again: it must change nothing then. */
+  /** First topics that it wants of every basket vault; the registry decides which these are (vault-set.ts). */
+  vaultTopics?: readonly Hex[];
+  /**
+   * Writes rows for logs in chain order, whole blocks at a time. The same log may come again: it must change nothing
+   * then. One that a lagging node hid may come after later ones.
+   */
   apply: (trx: Transaction<DB>, logs: readonly IndexedLog[]) => Promise<void>;
   /** Undoes everything from blocks above `block`. */
   rollback: (trx: Transaction<DB>, block: number) => Promise<void>;
-  /** Called after a step that changed rows was committed. */
-  changed?: (db: Kysely<DB>) => Promise<void>;
+  /** Drops the rows of vaults (lower case) whose registration was undone. Needed with `vaultTopics`. */
+  forget?: (trx: Transaction<DB>, vaults: readonly Address[]) => Promise<void>;
 };

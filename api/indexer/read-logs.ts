@@ -34,7 +34,7 @@ export async function readLogs(
   const times = await blockTimes(client, logs);
   return logs
     .map((log) => ({
-      address: log.address,
+      address: log.address.toLowerCase() as Address,
       topics: log.topics,
       data: log.data,
       block: Number(log.blockNumber),
@@ -70,6 +70,9 @@ async function blockTimes(
   return times;
 }
 
+/** Headers under way at once: public endpoints refuse more than about twenty calls. */
+const HEADERS_AT_ONCE = 10;
+
 /** Blocks between two of the same second are of that second too, so that few headers are read. */
 async function fillTimes(
   client: PublicClient,
@@ -80,29 +83,22 @@ async function fillTimes(
   const last = blocks.at(-1);
   if (first === undefined || last === undefined) return;
   const [opens, closes] = await Promise.all([timeOf(client, first), timeOf(client, last)]);
-  let spans = [{ low: 0, high: blocks.length - 1 }];
   times.set(first, opens).set(last, closes);
-  while (spans.length > 0) {
-    const halves = await Promise.all(
-      spans.map(async ({ low, high }) => {
-        const from = times.get(blocks[low] ?? 0) ?? 0;
-        const inner = blocks.slice(low + 1, high);
-        if (inner.length === 0) return [];
-        if (from === times.get(blocks[high] ?? 0)) {
-          for (const block of inner) times.set(block, from);
-          return [];
-        }
-        const middle = (low + high) >> 1;
-        const block = blocks[middle] ?? 0;
-        times.set(block, await timeOf(client, block));
-        return [
-          { low, high: middle },
-          { low: middle, high },
-        ];
-      }),
-    );
-    spans = halves.flat();
-  }
+  const spans = [{ low: 0, high: blocks.length - 1 }];
+  const halve = async ({ low, high }: { low: number; high: number }): Promise<void> => {
+    const from = times.get(blocks[low] ?? 0) ?? 0;
+    const inner = blocks.slice(low + 1, high);
+    if (inner.length === 0) return;
+    if (from === times.get(blocks[high] ?? 0)) {
+      for (const block of inner) times.set(block, from);
+      return;
+    }
+    const middle = (low + high) >> 1;
+    const block = blocks[middle] ?? 0;
+    times.set(block, await timeOf(client, block));
+    spans.push({ low, high: middle }, { low: middle, high });
+  };
+  while (spans.length > 0) await Promise.all(spans.splice(-HEADERS_AT_ONCE).map(halve));
 }
 
 async function timeOf(client: PublicClient, block: number): Promise<number> {

@@ -1,0 +1,24 @@
+/** Logs of a long span of blocks, one range after the other, from the oldest or from the newest on. */
+import type { LogFilter, LogReader } from './log-reader.ts';
+import type { IndexedLog } from './projection.ts';
+
+export type LogRange = { from: number; to: number; logs: IndexedLog[] };
+
+/** @throws when the node does not answer, or refuses a single block. */
+export async function* logRanges(
+  reader: LogReader,
+  filter: LogFilter,
+  span: { from: number; to: number; newestFirst?: boolean },
+): AsyncGenerator<LogRange> {
+  let { from, to } = span;
+  while (from <= to) {
+    const asked = Math.min(reader.range, to - from + 1);
+    const range =
+      span.newestFirst === true ? { from: to - asked + 1, to } : { from, to: from + asked - 1 };
+    const logs = await reader.read(filter, range.from, range.to);
+    if (logs === null) continue;
+    if (span.newestFirst === true) to = range.from - 1;
+    else from = range.to + 1;
+    yield { ...range, logs };
+  }
+}

@@ -1,0 +1,59 @@
+/** getLogs in ranges that the node takes. */
+import type { PublicClient } from 'viem';
+import type { Logger } from '../../runtime/logger.ts';
+import type { IndexedLog } from './projection.ts';
+import { afterRefusal, afterSuccess, initialRange, type RangePolicy } from './ranges.ts';
+import { type LogFilter, readLogs, saysNothingOfTheRange } from './read-logs.ts';
+
+export type { LogFilter } from './read-logs.ts';
+
+export type LogReaderOptions = { client: PublicClient; logger: Logger; maxRange: number };
+
+export class LogReader {
+  readonly #options: LogReaderOptions;
+  #range: RangePolicy;
+
+  constructor(options: LogReaderOptions) {
+    this.#options = options;
+    this.#range = initialRange(options.maxRange);
+  }
+
+  /** Blocks to ask for next. */
+  get range(): number {
+    return this.#range.size;
+  }
+
+  /** Logs in chain order, or null when the node refused the range and the next one is shorter. */
+  async read(filter: LogFilter, from: number, to: number): Promise<IndexedLog[] | null> {
+    const { client, logger, maxRange } = this.#options;
+    try {
+      const logs = await readLogs(client, filter, from, to);
+      this.#range = afterSuccess(this.#range, maxRange);
+      return logs;
+    } catch (error) {
+      const asked = to - from + 1;
+      if (asked <= 1 || saysNothingOfTheRange(error)) throw error;
+      this.#range = afterRefusal(this.#range, asked);
+      logger.debug({ err: error, asked, next: this.range }, 'the node refused a range of logs');
+      return null;
+    }
+  }
+
+  /** The whole of [from, to], in as many ranges as it takes. */
+  async readAll(filter: LogFilter, from: number, to: number): Promise<IndexedLog[]> {
+    const found: IndexedLog[][] = [];
+    let position = from;
+    while (position <= to) {
+      const end = Math.min(position + this.range - 1, to);
+      const logs = await this.read(filter, position, end);
+      if (logs === null) continue;
+      found.push(logs);
+      position = end + 1;
+    }
+    return found.flat();
+  }
+}
+
+export function inChainOrder(a: IndexedLog, b: IndexedLog): number {
+  return a.block - b.block || a.logIndex - b.logIndex;
+}
