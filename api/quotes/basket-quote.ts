@@ -12,6 +12,8 @@ import type { Basket, Constituent } from '../catalog/catalog.ts';
 import type { ReadBatch } from '../chain/read-batch.ts';
 import { type PendingQuote, quoteExactInput, quoteExactOutput } from './leg-quotes.ts';
 import { type Route, reversed } from './routes.ts';
+import { type PushOfLeg, planPushes } from './plan-pushes.ts';
+import { type Push, SharedPools } from './shared-pool.ts';
 import { type CostSample, type SizedLeg, sizeByBudget, type UnitsFor } from './size.ts';
 import { exactInput, exactOutput, type SwapCall } from './swap-call.ts';
 
@@ -65,8 +67,29 @@ function costReads(
   part: Constituent,
   amountOut: bigint,
 ): PendingQuote[] {
-  if (part.isUsdg) return [() => amountOut];
+  if (part.isUsdg) return [() => ({ amount: amountOut, sqrtPrice: 0n })];
   return part.routes.map((route) => quoteExactOutput(batch, quoter, route, amountOut));
+}
+
+/** What each route of one constituent costs after the constituents before it; counts the cheapest of them. */
+function costsInTurn(
+  part: Constituent,
+  quotes: readonly PendingQuote[],
+  pools: SharedPools,
+  pushOfLeg: PushOfLeg,
+): (bigint | null)[] {
+  const costs: (bigint | null)[] = [];
+  let best: { cost: bigint; push: Push | null } | null = null;
+  for (const [index, pending] of quotes.entries()) {
+    const quote = pending();
+    const route = part.routes[index];
+    const push = quote === null || route === undefined ? null : pushOfLeg(route, quote.sqrtPrice);
+    const cost = quote === null ? null : pools.costAfter(push, quote.amount);
+    costs.push(cost);
+    if (cost !== null && (best === null || cost < best.cost)) best = { cost, push };
+  }
+  if (best !== null) pools.took(best.push);
+  return costs;
 }
 
 function costSamples(
@@ -83,12 +106,15 @@ function costSamples(
     );
     return { shares, units, costs };
   });
+  const pushOfLeg = planPushes(batch, deployment, basket);
   return () =>
-    pending.map(({ shares, units, costs }) => ({
-      shares,
-      units,
-      costs: costs.map((routes) => routes.map((quote) => quote())),
-    }));
+    pending.map(({ shares, units, costs }) => {
+      const pools = new SharedPools();
+      const inTurn = basket.constituents.map((part, index) =>
+        costsInTurn(part, costs[index] ?? [], pools, pushOfLeg),
+      );
+      return { shares, units, costs: inTurn };
+    });
 }
 
 function unitsOf(basket: Basket, feeIndex: bigint): UnitsFor {
@@ -229,18 +255,17 @@ export function planSell(
     const amountIn = unitsRedeemed(part, shares, now.feeIndex);
     const quotes = (amountIn <= 1n ? [] : part.routes).map((route) => {
       const back = reversed(route);
-      return {
-        route: back,
-        amountOut: quoteExactInput(batch, deployment.quoterV2, back, amountIn),
-      };
+      return { route, back, quote: quoteExactInput(batch, deployment.quoterV2, back, amountIn) };
     });
     return { part, amountIn, quotes };
   });
+  const pushOfLeg = planPushes(batch, deployment, basket);
   const venue = { router: deployment.swapRouter02, zapper: deployment.zapper };
   return () => {
     const legs: SellQuote['legs'] = [];
     const swaps: SwapCall[] = [];
     let gross = 0n;
+    const pools = new SharedPools();
     for (const { part, amountIn, quotes } of pending) {
       if (part.isUsdg) {
         gross += amountIn;
@@ -248,13 +273,16 @@ export function planSell(
       }
       // One base unit may be none by the time of the redemption; as dust it goes back to the seller.
       if (amountIn <= 1n) continue;
-      let best: { route: Route; amountOut: bigint } | null = null;
-      for (const { route, amountOut } of quotes) {
-        const out = amountOut();
-        if (out !== null && (best === null || out > best.amountOut))
-          best = { route, amountOut: out };
+      let best: { route: Route; amountOut: bigint; push: Push | null } | null = null;
+      for (const { route, back, quote } of quotes) {
+        const alone = quote();
+        if (alone === null) continue;
+        const push = pushOfLeg(route, alone.sqrtPrice);
+        const amountOut = pools.yieldAfter(push, alone.amount);
+        if (best === null || amountOut > best.amountOut) best = { route: back, amountOut, push };
       }
       if (best === null) return { tag: 'no_route', symbol: part.symbol };
+      pools.brought(best.push);
       gross += best.amountOut;
       legs.push({ constituent: part, amountIn, amountOut: best.amountOut });
       swaps.push(exactInput(venue, best.route, amountIn));

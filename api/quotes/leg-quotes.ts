@@ -8,16 +8,25 @@ import { backwardPath, forwardPath, type Route } from './routes.ts';
 const MIN_SQRT_PRICE = 4_295_128_740n;
 const MAX_SQRT_PRICE = 1461446703485210103287273052203988822378723970341n;
 
-export type PendingQuote = () => bigint | null;
+/** `sqrtPrice`: what the swap leaves in the pool on USDG's side of the route, X96. */
+export type LegQuote = { amount: bigint; sqrtPrice: bigint };
+export type PendingQuote = () => LegQuote | null;
 
 function exhausted(sqrtPrice: bigint): boolean {
   return sqrtPrice <= MIN_SQRT_PRICE || sqrtPrice >= MAX_SQRT_PRICE;
 }
 
-function quoteOf<T>(pending: Pending<T>, read: (value: T) => bigint | null): PendingQuote {
+/** From the quoter's amount and the price of each pool after it; USDG's side is the last one either way. */
+function quoteOf<T>(
+  pending: Pending<T>,
+  read: (value: T) => readonly [bigint, readonly bigint[]],
+): PendingQuote {
   return () => {
     const result: ReadResult<T> = pending();
-    return result.ok ? read(result.value) : null;
+    if (!result.ok) return null;
+    const [amount, afters] = read(result.value);
+    const sqrtPrice = afters.at(-1);
+    return sqrtPrice === undefined || afters.some(exhausted) ? null : { amount, sqrtPrice };
   };
 }
 
@@ -35,7 +44,7 @@ export function quoteExactInput(
       functionName: 'quoteExactInputSingle',
       args: [{ ...route[0], amountIn, sqrtPriceLimitX96: 0n }],
     });
-    return quoteOf(pending, ([amountOut, after]) => (exhausted(after) ? null : amountOut));
+    return quoteOf(pending, ([amountOut, after]) => [amountOut, [after]]);
   }
   const pending = batch.add({
     to: quoter,
@@ -43,7 +52,7 @@ export function quoteExactInput(
     functionName: 'quoteExactInput',
     args: [forwardPath(route), amountIn],
   });
-  return quoteOf(pending, ([amountOut, afters]) => (afters.some(exhausted) ? null : amountOut));
+  return quoteOf(pending, ([amountOut, afters]) => [amountOut, afters]);
 }
 
 /** What buying exactly `amountOut` along the route costs; null where the pools do not hold it. */
@@ -60,7 +69,7 @@ export function quoteExactOutput(
       functionName: 'quoteExactOutputSingle',
       args: [{ ...route[0], amount: amountOut, sqrtPriceLimitX96: 0n }],
     });
-    return quoteOf(pending, ([amountIn, after]) => (exhausted(after) ? null : amountIn));
+    return quoteOf(pending, ([amountIn, after]) => [amountIn, [after]]);
   }
   const pending = batch.add({
     to: quoter,
@@ -68,5 +77,5 @@ export function quoteExactOutput(
     functionName: 'quoteExactOutput',
     args: [backwardPath(route), amountOut],
   });
-  return quoteOf(pending, ([amountIn, afters]) => (afters.some(exhausted) ? null : amountIn));
+  return quoteOf(pending, ([amountIn, afters]) => [amountIn, afters]);
 }
