@@ -55,11 +55,9 @@ async function blocksDue(nav: bigint, chainTime = 0): Promise<number[]> {
 }
 
 /** How the store would look the rows up. */
-async function planOf(query: CompiledQuery): Promise<string[]> {
+async function planOf(query: CompiledQuery<object>): Promise<string[]> {
   const explained = { ...query, sql: `explain query plan ${query.sql}` };
-  const { rows } = await store.db.executeQuery<{ detail: string }>(
-    explained as CompiledQuery<{ detail: string }>,
-  );
+  const { rows } = await store.db.executeQuery<{ detail: string }>(explained);
   return rows.map(({ detail }) => detail).filter((detail) => detail.includes('order_index'));
 }
 
