@@ -3,12 +3,14 @@ import type { PublicClient } from 'viem';
 import type { Deployment } from '../contracts-abi/deployment.ts';
 import { ApiError, type StatusOverride } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { Ledger } from './accounting/ledger.ts';
 import type { RecentBalances } from './builds/recent-balances.ts';
 import type { Basket } from './catalog/catalog.ts';
 import type { NewestBlock } from './chain/newest-block.ts';
 import type { Indexer } from './indexer/indexer.ts';
 import type { DueIndex } from './jobs/due-index.ts';
 import type { Marks } from './marks/marks.ts';
+import type { NavHistory } from './nav/nav-history.ts';
 import type { OrderIndex } from './orders/order-index.ts';
 import type { AccountAddresses } from './session/accounts.ts';
 import type { NonceLanes } from './session/nonces.ts';
@@ -29,8 +31,10 @@ export type Service = {
   client: PublicClient;
   deployment: Deployment;
   marks: Marks;
+  navs: NavHistory;
   orders: OrderIndex;
   due: DueIndex;
+  ledger: Ledger;
   indexer: Indexer<ApiTables>;
   newest: NewestBlock;
   accounts: AccountAddresses;
@@ -46,4 +50,11 @@ export function basketOf(service: Service, ticker: string, status: StatusOverrid
   if (basket === null)
     throw new ApiError('UNKNOWN_BASKET', 'no basket has this ticker', { status });
   return basket;
+}
+
+/** @throws ApiError UPSTREAM until the index has reached the head: half of it would be taken for the whole. */
+export function requireIndex({ indexer }: Service): void {
+  if (!indexer.caughtUp) {
+    throw new ApiError('UPSTREAM', 'the index is still reading the chain: retry');
+  }
 }

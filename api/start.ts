@@ -7,15 +7,19 @@ import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import type { ReadinessCheck, ReadinessResult } from '../runtime/readiness.ts';
 import { openStore } from '../runtime/store/store.ts';
+import { Ledger } from './accounting/ledger.ts';
 import { RecentBalances } from './builds/recent-balances.ts';
 import { NewestBlock } from './chain/newest-block.ts';
 import { repeat } from './chain/repeat.ts';
 import type { ApiConfig } from './config.ts';
 import { Indexer } from './indexer/indexer.ts';
+import { LogReader } from './indexer/log-reader.ts';
 import { apiProjections, indexIdentity } from './indexer/projections.ts';
 import { VaultSet } from './indexer/vault-set.ts';
 import { DueIndex } from './jobs/due-index.ts';
 import { Marks } from './marks/marks.ts';
+import { NavHistory } from './nav/nav-history.ts';
+import { NavIndex } from './nav/nav-index.ts';
 import { OrderIndex } from './orders/order-index.ts';
 import { createApiApp } from './server.ts';
 import type { Service } from './service.ts';
@@ -41,10 +45,19 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     url: config.DATABASE_URL ?? 'file:.data/api.sqlite',
     migrations: apiMigrations,
   });
+  const navIndex = new NavIndex({
+    db: store.db,
+    checkpoints: store.db,
+    client,
+    deployment,
+    reader: new LogReader({ client, logger, maxRange: config.INDEX_MAX_RANGE }),
+    logger: logger.child({ module: 'nav' }),
+  });
+  const navs = new NavHistory(store.db, navIndex);
   const marks = new Marks({
     client,
     deployment,
-    db: store.db,
+    navAt: async (vault, time) => (indexer.caughtUp ? await navs.navAt(vault, time) : null),
     logger: logger.child({ module: 'marks' }),
     metrics,
     intervalMs: config.MARKS_INTERVAL_MS,
@@ -58,7 +71,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
   const indexer = new Indexer<ApiTables>({
     client,
     db: store.db,
-    projections: apiProjections(deployment),
+    projections: [navIndex.projection(), ...apiProjections(deployment)],
     vaults: new VaultSet(deployment),
     logger: logger.child({ module: 'indexer' }),
     onHead: (block) => {
@@ -76,10 +89,12 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     client,
     deployment,
     marks,
+    navs,
     indexer,
     newest,
     orders: new OrderIndex(store.db),
     due: new DueIndex(store.db),
+    ledger: new Ledger(store.db, (vault, time) => navs.navAt(vault, time)),
     accounts: new AccountAddresses(client, deployment),
     nonces: new NonceLanes(),
     balances: new RecentBalances(),
@@ -117,6 +132,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
         await storeState.probe(() =>
           store.db.selectFrom('index_identity').select('name').execute(),
         );
+        await navIndex.prepare(await marks.readyCatalog());
         await indexer.sync();
       } finally {
         lag.set(indexer.lagBlocks);

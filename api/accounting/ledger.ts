@@ -1,70 +1,148 @@
-/** An owner's rows as entries of the cost basis, in chain order. */
+/** Questions to transfers, trades and volumes. */
 import type { Kysely } from 'kysely';
 import { type Address, getAddress } from 'viem';
 import { apply, type Basis, type Entry, NOTHING, valueOf } from './cost-basis.ts';
-import type { NavAt } from './past-navs.ts';
+import { type NavAt, pastNav } from './past-navs.ts';
 import type { AccountingTables, ShareTransferRow, TradeRow } from './tables.ts';
+import { totalVolume } from './volume.ts';
 
-/** Where a buy or a sale leaves its owner: USDG all-in, every fee counted. */
-export function usdgOf(trade: TradeRow): bigint {
-  const fees = BigInt(trade.protocol_fee) + BigInt(trade.executor_fee) + BigInt(trade.network_fee);
-  const gross = BigInt(trade.gross);
-  if (trade.kind === 'buy') return gross + fees;
-  // A network fee may exceed what a tiny sale brought in; it was paid all the same, out of other USDG.
-  return gross - fees;
-}
-
-/** Basis per vault (checksummed) of everything that the rows know of the owner. */
-export async function basisOf<DB extends AccountingTables>(
-  db: Kysely<DB>,
-  navAt: NavAt,
-  owner: Address,
-  navNow: (vault: Address) => bigint,
-): Promise<Map<Address, Basis>> {
-  const rows = await rowsOf(db as unknown as Kysely<AccountingTables>, owner.toLowerCase());
-  const books = new Map<Address, Basis>();
-  for (const row of rows) {
-    const vault = getAddress(row.vault);
-    const entry = await entryOf(row, owner.toLowerCase(), async () => {
-      return (await navAt(vault, row)) ?? navNow(vault);
-    });
-    books.set(vault, apply(books.get(vault) ?? NOTHING, entry));
-  }
-  return books;
-}
+/** What one order or schedule of an owner has traded so far. USDG base units, every fee counted. */
+export type Execution = {
+  id: string;
+  vault: Address;
+  via: 'limit' | 'exit' | 'schedule';
+  buys: number;
+  sells: number;
+  spent: bigint;
+  received: bigint;
+};
 
 type Row = ({ of: 'trade' } & TradeRow) | ({ of: 'transfer' } & ShareTransferRow);
 
-async function rowsOf(db: Kysely<AccountingTables>, owner: string): Promise<Row[]> {
-  const [trades, transfers] = await Promise.all([
-    db
+export class Ledger {
+  readonly #db: Kysely<AccountingTables>;
+  readonly #navAt: NavAt;
+
+  /** @param navAt the NAV history. */
+  constructor(db: Kysely<AccountingTables>, navAt: NavAt) {
+    this.#db = db;
+    this.#navAt = navAt;
+  }
+
+  /**
+   * The basis of everything that the rows know of the owner, by vault. A transfer in whose value at the time nothing
+   * tells enters at `navNow`: neither gain nor loss.
+   */
+  async basisOf(owner: Address, navNow: (vault: Address) => bigint): Promise<Map<Address, Basis>> {
+    const own = owner.toLowerCase();
+    const books = new Map<Address, Basis>();
+    for (const row of await this.#rowsOf(own)) {
+      const vault = getAddress(row.vault);
+      const entry =
+        row.of === 'trade'
+          ? entryOfTrade(row)
+          : row.sender === own
+            ? ({ tag: 'out', shares: BigInt(row.shares) } as const)
+            : await this.#arrival(row, vault, navNow);
+      books.set(vault, apply(books.get(vault) ?? NOTHING, entry));
+    }
+    return books;
+  }
+
+  /** Orders and schedules of the owner that have traded, in the order of their first trade. */
+  async executionsOf(owner: Address): Promise<Execution[]> {
+    const trades = await this.#db
       .selectFrom('trade')
       .selectAll()
-      .where('owner', '=', owner)
-      // Its burnt shares are a transfer.
-      .where('kind', '!=', 'redeem')
-      .execute(),
-    db
-      .selectFrom('share_transfer')
-      .selectAll()
-      .where((where) => where.or([where('sender', '=', owner), where('receiver', '=', owner)]))
-      .where('kind', '=', 'move')
-      .whereRef('sender', '!=', 'receiver')
-      .execute(),
-  ]);
-  return [
-    ...trades.map((row): Row => ({ of: 'trade', ...row })),
-    ...transfers.map((row): Row => ({ of: 'transfer', ...row })),
-  ].sort((a, b) => a.block - b.block || a.log_index - b.log_index);
+      .where('owner', '=', owner.toLowerCase())
+      .where('order_id', 'is not', null)
+      .orderBy('block')
+      .orderBy('log_index')
+      .execute();
+    const found = new Map<string, Execution>();
+    for (const trade of trades) {
+      const { order_id: id, via } = trade;
+      if (id === null || via === 'wallet' || via === 'session') continue;
+      const known = found.get(id) ?? {
+        id,
+        via,
+        vault: getAddress(trade.vault),
+        buys: 0,
+        sells: 0,
+        spent: 0n,
+        received: 0n,
+      };
+      if (trade.kind === 'buy') {
+        known.buys += 1;
+        known.spent += paidOrReceived(trade);
+      } else {
+        known.sells += 1;
+        known.received += paidOrReceived(trade);
+      }
+      found.set(id, known);
+    }
+    return [...found.values()];
+  }
+
+  /** What the last trade of a basket paid a share, dollars x 1e18; null without one. */
+  async lastPrice(vault: Address, chainTime: number): Promise<bigint | null> {
+    return await pastNav(this.#db, this.#navAt, vault, {
+      time: chainTime,
+      block: Number.MAX_SAFE_INTEGER,
+    });
+  }
+
+  /** USDG base units of all buys and sells ever, before fees. */
+  async volume(): Promise<bigint> {
+    return await totalVolume(this.#db);
+  }
+
+  async #arrival(
+    row: ShareTransferRow,
+    vault: Address,
+    navNow: (vault: Address) => bigint,
+  ): Promise<Entry> {
+    const shares = BigInt(row.shares);
+    const nav = (await pastNav(this.#db, this.#navAt, vault, row)) ?? navNow(vault);
+    return { tag: 'in', shares, value: valueOf(shares, nav) };
+  }
+
+  /** Trades, and what came and went without one, in chain order. */
+  async #rowsOf(owner: string): Promise<Row[]> {
+    const [trades, transfers] = await Promise.all([
+      this.#db
+        .selectFrom('trade')
+        .selectAll()
+        .where('owner', '=', owner)
+        // The shares that a redemption burns are a transfer.
+        .where('kind', '!=', 'redeem')
+        .execute(),
+      this.#db
+        .selectFrom('share_transfer')
+        .selectAll()
+        .where((where) => where.or([where('sender', '=', owner), where('receiver', '=', owner)]))
+        .where('kind', '=', 'move')
+        .whereRef('sender', '!=', 'receiver')
+        .execute(),
+    ]);
+    return [
+      ...trades.map((row): Row => ({ of: 'trade', ...row })),
+      ...transfers.map((row): Row => ({ of: 'transfer', ...row })),
+    ].sort((a, b) => a.block - b.block || a.log_index - b.log_index);
+  }
 }
 
-async function entryOf(row: Row, owner: string, nav: () => Promise<bigint>): Promise<Entry> {
-  const shares = BigInt(row.shares);
-  if (row.of === 'trade') {
-    return row.kind === 'buy'
-      ? { tag: 'buy', shares, paid: usdgOf(row) }
-      : { tag: 'sell', shares, received: usdgOf(row) };
-  }
-  if (row.sender === owner) return { tag: 'out', shares };
-  return { tag: 'in', shares, value: valueOf(shares, await nav()) };
+/** What a buy cost or a sale brought in, all fees counted. */
+function paidOrReceived(trade: TradeRow): bigint {
+  const fees = BigInt(trade.protocol_fee) + BigInt(trade.executor_fee) + BigInt(trade.network_fee);
+  const gross = BigInt(trade.gross);
+  // A network fee may exceed what a tiny sale brings in: it is paid all the same, out of other USDG.
+  return trade.kind === 'buy' ? gross + fees : gross - fees;
+}
+
+function entryOfTrade(trade: TradeRow): Entry {
+  const shares = BigInt(trade.shares);
+  return trade.kind === 'buy'
+    ? { tag: 'buy', shares, paid: paidOrReceived(trade) }
+    : { tag: 'sell', shares, received: paidOrReceived(trade) };
 }

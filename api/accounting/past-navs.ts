@@ -1,41 +1,33 @@
-/**
- * What a basket's share was worth at a moment: what a transfer enters at. Dollars x 1e18.
- *
- * The NAV sample of that minute, or the last one before it; without one, what the last buy or sale before it paid a
- * share, else the first after it. Where nothing of all that exists the value is not known (null).
- */
+/** What a basket's share was worth at a moment: what a transfer enters at. NAVs are dollars x 1e18. */
 import type { Kysely } from 'kysely';
 import type { Address } from 'viem';
-import type { NavSampleTables } from '../marks/nav-samples.ts';
 import { pricePerShare } from './cost-basis.ts';
 import type { AccountingTables } from './tables.ts';
+
+/** The close of the minute before a moment (unix seconds of the chain), or null where the history does not tell. */
+export type NavAt = (vault: Address, time: number) => Promise<bigint | null>;
 
 /** A moment: the block's time, and the block itself to find the trades around it. */
 export type Moment = { time: number; block: number };
 
-type Db = Kysely<AccountingTables & NavSampleTables>;
-
-/** NAV of one basket at one moment, or null. */
-export type NavAt = (vault: Address, moment: Moment) => Promise<bigint | null>;
-
-export function pastNavs<DB extends AccountingTables & NavSampleTables>(db: Kysely<DB>): NavAt {
-  const own = db as unknown as Db;
-  return async (vault, moment) =>
-    (await sampledNav(own, vault, moment.time)) ?? (await tradedNav(own, vault, moment.block));
+/**
+ * The NAV of that time; without one, what the last buy or sale before it paid a share, else the first after it. Null
+ * where nothing of all that exists.
+ */
+export async function pastNav(
+  db: Kysely<AccountingTables>,
+  navAt: NavAt,
+  vault: Address,
+  moment: Moment,
+): Promise<bigint | null> {
+  return (await navAt(vault, moment.time)) ?? (await tradedNav(db, vault, moment.block));
 }
 
-async function sampledNav(db: Db, vault: Address, time: number): Promise<bigint | null> {
-  const row = await db
-    .selectFrom('nav_sample')
-    .select('nav')
-    .where('vault', '=', vault)
-    .where('minute', '<=', time)
-    .orderBy('minute', 'desc')
-    .executeTakeFirst();
-  return row === undefined ? null : BigInt(row.nav);
-}
-
-async function tradedNav(db: Db, vault: Address, block: number): Promise<bigint | null> {
+async function tradedNav(
+  db: Kysely<AccountingTables>,
+  vault: Address,
+  block: number,
+): Promise<bigint | null> {
   const trades = db
     .selectFrom('trade')
     .select(['shares', 'gross'])

@@ -10,10 +10,15 @@ import { jobs } from './jobs.ts';
 import { llms } from './llms.ts';
 import { markets } from './markets.ts';
 import { mcp } from './mcp.ts';
+import { navHistory } from './nav-history.ts';
 import { openapi } from './openapi.ts';
 import { orders } from './orders.ts';
+import { positions } from './positions.ts';
 import { ready } from './ready.ts';
 import { root } from './root.ts';
+import { stats } from './stats.ts';
+import { strategies } from './strategies.ts';
+import { sellRoutes } from './sell-routes.ts';
 import { txBuy } from './tx-buy.ts';
 import { txCancel } from './tx-cancel.ts';
 import { txExit } from './tx-exit.ts';
@@ -34,8 +39,12 @@ export const ENDPOINTS = [
   baskets,
   basket,
   markets,
+  navHistory,
+  stats,
   wallet,
+  positions,
   orders,
+  strategies,
   txBuy,
   txSell,
   txExit,
@@ -43,6 +52,7 @@ export const ENDPOINTS = [
   txRedeem,
   txSchedule,
   txCancel,
+  sellRoutes,
   jobs,
   agentSession,
   agentTrade,

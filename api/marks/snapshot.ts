@@ -24,6 +24,8 @@ export type BasketMark = {
   /** Dollars x 1e18 per whole token, in the order of the constituents; null where there is no pool. */
   prices: readonly (bigint | null)[];
   feeIndex: bigint;
+  /** Shares that exist, 1e18. */
+  supply: bigint;
 };
 
 export type Snapshot = {
@@ -79,11 +81,17 @@ export async function readSnapshot(
       functionName: 'feeIndex',
       args: [],
     }),
+    supply: batch.add({
+      to: basket.vault,
+      abi: basketVaultAbi,
+      functionName: 'totalSupply',
+      args: [],
+    }),
   }));
   await batch.send(client, deployment.multicall3);
 
   const marks = new Map<Address, BasketMark>();
-  for (const { basket, spot, reference, prices, feeIndex } of reads) {
+  for (const { basket, spot, reference, prices, feeIndex, supply } of reads) {
     const [nav, priced] = optional(spot) ?? [0n, false];
     const [referenceNav, invalid] = optional(reference) ?? [0n, INVALID.indexOf('TooYoung')];
     const reason = INVALID[invalid] ?? 'TooYoung';
@@ -92,6 +100,7 @@ export async function readSnapshot(
       reference: reason === 'None' ? { ok: true, nav: referenceNav } : { ok: false, reason },
       prices: pricesOf(basket, optional(prices)),
       feeIndex: required(feeIndex, `the fee index of ${basket.ticker}`),
+      supply: required(supply, `the supply of ${basket.ticker}`),
     });
   }
   const [ethPrice] = optional(eth) ?? [0n];
