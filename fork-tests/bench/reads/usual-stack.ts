@@ -63,7 +63,8 @@ export function usualStack({ logger, metrics, requestsPerMinute, body }: UsualOp
   );
   app.use(helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));
   app.use((_request, response, next) => {
-    response.set(CORS_HEADERS);
+    // The library says so on answers with a body alone; RFC 9110 wants it on a 304 as well.
+    response.set(CORS_HEADERS).vary('Accept-Encoding');
     next();
   });
   app.use(
