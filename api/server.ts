@@ -46,7 +46,7 @@ export function createApiApp(options: {
       root: spelled(rootDocument(service, ENDPOINTS)),
       openapi: spelled(openApiDocument(ENDPOINTS, service.urls.base)),
     },
-    guide: new Guide(service, config.MCP_TOOL_PREFIX),
+    guide: new Guide(service, ENDPOINTS, config.MCP_TOOL_PREFIX),
   };
   for (const endpoint of ENDPOINTS) mount(endpoint, context);
   docsRoute(context);

@@ -1,5 +1,6 @@
 /** The guide as it is served: made from what is true now, again when the baskets change. */
 import { createHash } from 'node:crypto';
+import type { Endpoint } from '../http/endpoint.ts';
 import type { Serialised } from '../http/json-body.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Service } from '../service.ts';
@@ -7,11 +8,21 @@ import { guideText } from './text.ts';
 
 export class Guide {
   readonly #service: Pick<Service, 'marks' | 'urls' | 'deployment'>;
+  readonly #endpoints: readonly Endpoint[];
   readonly #toolPrefix: string;
   #made: { catalog: Catalog; guide: Serialised } | null = null;
 
-  constructor(service: Pick<Service, 'marks' | 'urls' | 'deployment'>, toolPrefix: string) {
+  /**
+   * @param endpoints all there are.
+   * @param toolPrefix of MCP tool names.
+   */
+  constructor(
+    service: Pick<Service, 'marks' | 'urls' | 'deployment'>,
+    endpoints: readonly Endpoint[],
+    toolPrefix: string,
+  ) {
     this.#service = service;
+    this.#endpoints = endpoints;
     this.#toolPrefix = toolPrefix;
   }
 
@@ -26,6 +37,7 @@ export class Guide {
       sessionModule: deployment.sessionModule,
       baskets: catalog.baskets,
       toolPrefix: this.#toolPrefix,
+      endpoints: this.#endpoints,
     });
     const etag = `"${createHash('sha1').update(text).digest('base64url')}"`;
     const guide = { text, bytes: Buffer.from(text), etag };

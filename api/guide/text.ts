@@ -21,6 +21,7 @@ import {
 } from '../../contracts-abi/constants.ts';
 import { formatDecimal } from '../../contracts-abi/rounding.ts';
 import { ERROR_TABLE } from '../../runtime/errors.ts';
+import type { Basket } from '../catalog/catalog.ts';
 import { agentSession } from '../endpoints/agent-session.ts';
 import { agentTrade } from '../endpoints/agent-trade.ts';
 import { basket } from '../endpoints/basket.ts';
@@ -33,7 +34,7 @@ import { txExit } from '../endpoints/tx-exit.ts';
 import { txLimit } from '../endpoints/tx-limit.ts';
 import { txSell } from '../endpoints/tx-sell.ts';
 import { wallet } from '../endpoints/wallet.ts';
-import type { Basket } from '../catalog/catalog.ts';
+import type { Endpoint } from '../http/endpoint.ts';
 import { MCP_PATH } from '../mcp/json-rpc.ts';
 import { expiryDaysSchema, slippageSchema } from '../schemas/common.ts';
 import type { PublicUrls } from '../service.ts';
@@ -46,6 +47,8 @@ export type GuideFacts = {
   baskets: readonly Pick<Basket, 'ticker' | 'ordersEnabled'>[];
   /** Of MCP tool names. */
   toolPrefix: string;
+  /** All there are, for the statuses that a code has on one route alone. */
+  endpoints: readonly Endpoint[];
 };
 
 const route = ({ method, path }: { method: string; path: string }) =>
@@ -65,7 +68,7 @@ export function guideText(facts: GuideFacts): string {
     restingOrders(facts),
     agentLoop(facts),
     fees(),
-    errors(),
+    errors(facts),
   ].join('\n\n')}\n`;
 }
 
@@ -138,14 +141,24 @@ function fees(): string {
 Mint ${percent(MINT_FEE_BPS)}, sell ${percent(SELL_FEE_BPS)}, in-kind redeem free, management ${percent(MIN_MANAGEMENT_FEE_BPS)} to ${percent(MAX_MANAGEMENT_FEE_BPS)} a year inside NAV. buyCostBps comes on top of the mint fee. Order fill: the larger of ${dollars(MIN_EXECUTOR_FEE)} and ${percent(EXECUTOR_FEE_BPS)}, at most ${percent(MAX_EXECUTOR_FEE_BPS)}. Agent turnover counts buys and sells per key until 00:00 UTC, network fees (at most ${dollars(MAX_NETWORK_FEE)} each) apart.`;
 }
 
-function errors(): string {
+function errors({ endpoints }: GuideFacts): string {
   const codes = Object.keys(ADVICE) as ApiCode[];
   const lines = codes.map(
-    (code) => `- ${code} ${ERROR_TABLE[code].status}: ${ADVICE[code].advice}`,
+    (code) => `- ${code} ${statusesOf(code, endpoints).join('/')}: ${ADVICE[code].advice}`,
   );
   return `## Errors
 
 {"error","code","retryable"}: branch on code; retry only where retryable is true.
 
 ${lines.join('\n')}`;
+}
+
+/** The table's own status, and what some endpoint answers instead. */
+function statusesOf(code: ApiCode, endpoints: readonly Endpoint[]): number[] {
+  const elsewhere = endpoints
+    .flatMap(({ refusals }) => refusals)
+    .flatMap((refusal) =>
+      typeof refusal !== 'string' && refusal.code === code ? [refusal.status] : [],
+    );
+  return [...new Set([ERROR_TABLE[code].status, ...elsewhere])].sort((a, b) => a - b);
 }

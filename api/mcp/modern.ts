@@ -6,10 +6,14 @@ import {
   ProtocolErrorCode,
   Server,
 } from '@modelcontextprotocol/server';
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import type { ToolServer } from './server.ts';
 
 /** Tools change with a release alone. */
 const UNCHANGING = { ttlMs: 300_000, cacheScope: 'public' } as const;
+
+/** The SDK makes one per server otherwise, which costs more than most calls. */
+const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
 export function modernHandler(tools: ToolServer, onerror: (error: Error) => void): McpHttpHandler {
   return createMcpHandler(() => serverOf(tools), { legacy: 'reject', onerror });
@@ -19,6 +23,7 @@ function serverOf(tools: ToolServer): Server {
   const server = new Server(tools.info, {
     capabilities: { tools: {} },
     instructions: tools.instructions,
+    jsonSchemaValidator,
     cacheHints: { 'tools/list': UNCHANGING, 'server/discover': UNCHANGING },
   });
   server.setRequestHandler('tools/list', () => ({ tools: [...tools.listed] }));
