@@ -1,15 +1,15 @@
-/** The api's rows: all derived from the chain but the NAV samples, which only it has. */
+/** The api's rows: all derived from the chain. */
 import type { Migrations } from '../runtime/store/store.ts';
 import { type AccountingTables, accountingMigrations } from './accounting/tables.ts';
 import { type CoverTables, coverMigrations } from './cover/cover-tables.ts';
 import { type CheckpointTables, checkpointMigrations } from './indexer/checkpoints.ts';
 import { type VaultTables, vaultMigrations } from './indexer/vault-set.ts';
 import { dueIndexMigrations } from './jobs/due-index.ts';
-import { type NavSampleTables, navSampleMigrations } from './marks/nav-samples.ts';
+import { type NavTables, navMigrations } from './nav/nav-tables.ts';
 import { type OrderTables, orderMigrations } from './orders/order-tables.ts';
 import { type ScheduleTables, scheduleMigrations } from './orders/schedule-tables.ts';
 
-export type ApiTables = NavSampleTables &
+export type ApiTables = NavTables &
   CheckpointTables &
   OrderTables &
   VaultTables &
@@ -18,7 +18,7 @@ export type ApiTables = NavSampleTables &
   CoverTables;
 
 export const apiMigrations: Migrations = {
-  ...navSampleMigrations,
+  ...navMigrations,
   ...checkpointMigrations,
   ...orderMigrations,
   ...vaultMigrations,

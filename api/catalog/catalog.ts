@@ -11,6 +11,11 @@ export type Constituent = {
   decimals: number;
   /** Token base units per 1e18 shares at genesis. */
   genesisUnits: bigint;
+  /** Decimals at genesis, which NAVs are computed with. */
+  genesisDecimals: number;
+  /** The pool that prices it, against USDG or WETH; null: none (or USDG itself). */
+  pool: Address | null;
+  viaWeth: boolean;
   /** Share of the opening NAV, as a fraction; null where the deployment file does not say. */
   targetWeight: number | null;
   /** Swaps that buy the token for USDG. Empty where there is none, or where the token is USDG itself. */
@@ -29,6 +34,8 @@ export type Basket = {
   rebalance: string;
   vault: Address;
   mgmtFeeBps: number;
+  /** Unix seconds. */
+  genesisAt: number;
   /** Set up for automated orders and agent trades. */
   ordersEnabled: boolean;
   constituents: readonly Constituent[];

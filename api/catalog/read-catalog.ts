@@ -27,10 +27,16 @@ export async function readCatalog(client: PublicClient, deployment: Deployment):
   const vaults = new ReadBatch();
   const reads = rows.map((row) => ({
     row,
-    parts: vaults.add({
+    composition: vaults.add({
       to: row.vault,
       abi: basketVaultAbi,
-      functionName: 'constituents',
+      functionName: 'composition',
+      args: [],
+    }),
+    genesis: vaults.add({
+      to: row.vault,
+      abi: basketVaultAbi,
+      functionName: 'genesisAt',
       args: [],
     }),
     fee: vaults.add({
@@ -41,15 +47,19 @@ export async function readCatalog(client: PublicClient, deployment: Deployment):
     }),
   }));
   await vaults.send(client, deployment.multicall3);
-  const found = reads.map(({ row, parts, fee }) => ({
-    row,
-    parts: required(parts, `the constituents of ${row.ticker}`),
-    mgmtFeeBps: required(fee, `the fee of ${row.ticker}`),
-  }));
+  const found = reads.map(({ row, composition, genesis, fee }) => {
+    const [parts, decimals] = required(composition, `the constituents of ${row.ticker}`);
+    return {
+      row,
+      parts: parts.map((part, index) => ({ ...part, genesisDecimals: decimals[index] ?? 0 })),
+      genesisAt: Number(required(genesis, `the genesis of ${row.ticker}`)),
+      mgmtFeeBps: required(fee, `the fee of ${row.ticker}`),
+    };
+  });
 
   const addresses = [...new Set(found.flatMap(({ parts }) => parts.map(({ token }) => token)))];
   const { tokens, wethUsdgTiers } = await readTokens(client, deployment, addresses);
-  const baskets = found.map(({ row, parts, mgmtFeeBps }): Basket => {
+  const baskets = found.map(({ row, parts, genesisAt, mgmtFeeBps }): Basket => {
     const weights = deployment.baskets.find(({ ticker }) => ticker === row.ticker)?.targetWeights;
     return {
       ticker: row.ticker,
@@ -61,8 +71,9 @@ export async function readCatalog(client: PublicClient, deployment: Deployment):
       rebalance: row.rebalance,
       vault: row.vault,
       mgmtFeeBps,
+      genesisAt,
       ordersEnabled: row.ordersEnabled,
-      constituents: parts.map(({ token, genesisUnits }) => {
+      constituents: parts.map(({ token, genesisUnits, genesisDecimals, pool, viaWeth }) => {
         const known = tokens.get(token);
         if (known === undefined) throw new Error(`token ${token} was not read`);
         const isUsdg = isAddressEqual(token, deployment.usdg);
@@ -71,6 +82,9 @@ export async function readCatalog(client: PublicClient, deployment: Deployment):
           token,
           decimals: known.decimals,
           genesisUnits,
+          genesisDecimals,
+          pool: isAddressEqual(pool, zeroAddress) ? null : pool,
+          viaWeth,
           targetWeight: weights?.[known.symbol] ?? null,
           routes: isUsdg ? [] : routesTo(token, deployment, known.pools, wethUsdgTiers),
           isUsdg,

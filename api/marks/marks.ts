@@ -2,8 +2,7 @@
  * The marks of this process: refreshed in the background on a fixed cadence, never by a request. When the chain is
  * out of reach or its head stands still, the last snapshot stays, and says so by `live: false` and its old time.
  */
-import type { Kysely } from 'kysely';
-import type { PublicClient } from 'viem';
+import type { Address, PublicClient } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { assertChainId } from '../../runtime/chain/client.ts';
 import { ApiError } from '../../runtime/errors.ts';
@@ -13,20 +12,15 @@ import type { ReadinessResult } from '../../runtime/readiness.ts';
 import type { Basket, Catalog } from '../catalog/catalog.ts';
 import { readCatalog } from '../catalog/read-catalog.ts';
 import { type Repeating, repeat } from '../chain/repeat.ts';
+import { changeBetween } from '../nav/summary.ts';
 import { type Costs, measureBuyCost } from './costs.ts';
-import {
-  changeSince,
-  keepSample,
-  minuteOf,
-  type NavSampleTables,
-  navsDayBefore,
-} from './nav-samples.ts';
 import { type BasketMark, readSnapshot, type Snapshot } from './snapshot.ts';
 
 export type MarksOptions = {
   client: PublicClient;
   deployment: Deployment;
-  db: Kysely<NavSampleTables>;
+  /** NAV of a basket at a moment (unix seconds), dollars x 1e18; null where it is not known, or not yet. */
+  navAt: (vault: Address, time: number) => Promise<bigint | null>;
   logger: Logger;
   metrics: Metrics;
   intervalMs: number;
@@ -43,16 +37,20 @@ export type MarkRow = BasketMark & {
   change24h: number | null;
 };
 
+const DAY = 86_400;
+const MINUTE = 60;
+
 export class Marks {
   readonly #options: MarksOptions;
   #catalog: Catalog | null = null;
+  #catalogComing: Promise<Catalog> | null = null;
   #catalogReadAt = 0;
   #snapshot: Snapshot | null = null;
   #headChangedAt = 0;
   #rows: readonly MarkRow[] = [];
   readonly #costs: Costs = new Map();
-  #dayBefore = new Map<string, bigint>();
-  #sampledMinute = -1;
+  /** NAVs of 24 hours ago, as known in that minute. */
+  #dayBefore: { minute: number; navs: ReadonlyMap<Address, bigint | null> } | null = null;
   #nextCost = 0;
   #loops: Repeating[] = [];
   #failure = 'not read yet';
@@ -108,51 +106,71 @@ export class Marks {
   }
 
   async #refresh(): Promise<void> {
-    const { client, deployment, db, catalogIntervalMs } = this.#options;
+    const { client, deployment, catalogIntervalMs } = this.#options;
     const grown =
       this.#snapshot !== null && this.#snapshot.basketCount !== this.#catalog?.baskets.length;
     if (this.#catalog === null || grown || Date.now() - this.#catalogReadAt > catalogIntervalMs) {
-      if (this.#catalog === null) await assertChainId(client);
-      this.#catalog = await readCatalog(client, deployment);
-      this.#catalogReadAt = Date.now();
+      await this.#readCatalog();
     }
+    const catalog = this.catalog();
     const before = this.#snapshot;
-    const snapshot = await readSnapshot(
-      client,
-      deployment,
-      this.#catalog,
-      (before?.version ?? 0) + 1,
-    );
+    const snapshot = await readSnapshot(client, deployment, catalog, (before?.version ?? 0) + 1);
     if (before === null || snapshot.chainTime !== before.chainTime)
       this.#headChangedAt = Date.now();
     this.#snapshot = snapshot;
-    await this.#sample(db, snapshot);
-    this.#rows = this.#catalog.baskets.flatMap((basket): MarkRow[] => {
+    await this.#lookBack(catalog, snapshot.chainTime);
+    this.#rows = catalog.baskets.flatMap((basket): MarkRow[] => {
       const mark = snapshot.marks.get(basket.vault);
       return mark === undefined ? [] : [this.#row(basket, mark)];
     });
   }
 
-  /** Once a minute. The marks themselves do not depend on the store. */
-  async #sample(db: Kysely<NavSampleTables>, snapshot: Snapshot): Promise<void> {
-    const minute = minuteOf(snapshot.chainTime);
-    if (minute === this.#sampledMinute) return;
+  /** The catalog as it was read last, or read now where it never was. @throws ApiError UPSTREAM. */
+  async readyCatalog(): Promise<Catalog> {
+    return this.#catalog ?? (await this.#readCatalog());
+  }
+
+  /** One read at a time, whoever asks. */
+  async #readCatalog(): Promise<Catalog> {
+    this.#catalogComing ??= this.#fetchCatalog().finally(() => {
+      this.#catalogComing = null;
+    });
+    return await this.#catalogComing;
+  }
+
+  async #fetchCatalog(): Promise<Catalog> {
+    const { client, deployment } = this.#options;
+    if (this.#catalog === null) await assertChainId(client);
+    const catalog = await readCatalog(client, deployment);
+    this.#catalog = catalog;
+    this.#catalogReadAt = Date.now();
+    return catalog;
+  }
+
+  /** Once a minute, and until the history is there. The marks themselves do not depend on the store. */
+  async #lookBack(catalog: Catalog, chainTime: number): Promise<void> {
+    const minute = chainTime - (chainTime % MINUTE);
+    const known = this.#dayBefore;
+    if (known?.minute === minute && [...known.navs.values()].some((nav) => nav !== null)) return;
     try {
-      await keepSample(db, snapshot);
-      this.#dayBefore = await navsDayBefore(db, snapshot.chainTime);
-      this.#sampledMinute = minute;
+      const navs = await Promise.all(
+        catalog.baskets.map(
+          async ({ vault }) => [vault, await this.#options.navAt(vault, chainTime - DAY)] as const,
+        ),
+      );
+      this.#dayBefore = { minute, navs: new Map(navs) };
     } catch (err) {
-      this.#options.logger.warn({ err }, 'the NAV sample of this minute could not be stored');
+      this.#options.logger.warn({ err }, 'the NAVs of a day ago could not be read from the store');
     }
   }
 
   #row(basket: Basket, mark: BasketMark): MarkRow {
-    const then = this.#dayBefore.get(basket.vault);
+    const then = this.#dayBefore?.navs.get(basket.vault) ?? null;
     return {
       ...mark,
       basket,
       buyCostBps: this.#costs.get(basket.vault) ?? null,
-      change24h: changeSince(mark.nav, then),
+      change24h: mark.nav === null || then === null ? null : changeBetween(then, mark.nav),
     };
   }
 

@@ -55,3 +55,23 @@ export const jobsQuery = z.object({
     description: 'Address that the fee is paid to in tx; absent: whoever sends it.',
   }),
 });
+
+const DAYS_ERROR = 'expected a whole number of days, 1 to 365';
+
+export const navHistoryQuery = z.object({
+  res: z
+    .enum(['1m', '1h', '1d'], { error: 'expected 1m, 1h or 1d' })
+    .optional()
+    .meta({ description: 'Length of a candle. Absent: 1m up to 1 day, 1h up to 30, else 1d.' }),
+  days: z
+    .string({ error: DAYS_ERROR })
+    .regex(/^[0-9]{1,3}$/, DAYS_ERROR)
+    .transform(Number)
+    .refine((days) => days >= 1 && days <= 365, DAYS_ERROR)
+    .default(7)
+    .meta({ type: 'integer', minimum: 1, maximum: 365, description: 'Days back from now.' }),
+  format: z
+    .enum(['ohlc', 'close', 'summary'], { error: 'expected ohlc, close or summary' })
+    .default('ohlc')
+    .meta({ description: 'Candles, pairs of time and close, or a few numbers.' }),
+});

@@ -1,0 +1,117 @@
+/**
+ * From swaps to the minutes of each basket. A swap changes one pool; the NAV of a basket is a joint function of all of
+ * its pools, so its highest and lowest are taken from the sequence of states, block by block: what happens between
+ * the transactions of one block nobody can read or trade at. Pure.
+ */
+import { type NavBasket, navOf, type PoolPrices, Valuation } from './valuation.ts';
+
+export const MINUTE = 60;
+
+export type Swap = {
+  /** In lower case. */
+  pool: string;
+  block: number;
+  logIndex: number;
+  /** Unix seconds of the block. */
+  time: number;
+  /** The price that it left, Q64.96. */
+  sqrtPrice: bigint;
+};
+
+/** A span in which a pool of the basket was traded. NAVs in dollars x 1e18, `value` before fees. */
+export type TradedSpan = {
+  vault: string;
+  /** Unix seconds of the span's start. */
+  start: number;
+  /** Of the NAVs after each block with a swap, at that block's time. */
+  high: bigint;
+  low: bigint;
+  /** After the last swap of the span. */
+  value: bigint;
+};
+
+export type Minutes = {
+  rows: TradedSpan[];
+  /** By vault: the value at genesis, of the unopened baskets whose genesis lies before the last swap; zero: none. */
+  openings: Map<string, bigint>;
+};
+
+export function startOf(time: number, span: number): number {
+  return time - (time % span);
+}
+
+/**
+ * @param before prices at the start of a minute.
+ * @param swaps all swaps from that minute on, in chain order.
+ * @param unopened vaults whose opening is wanted: no swap before these ones was later than their genesis.
+ */
+export function minutesOf(
+  baskets: readonly NavBasket[],
+  before: PoolPrices,
+  swaps: readonly Swap[],
+  unopened: ReadonlySet<string>,
+): Minutes {
+  const running = baskets.map((basket) => new Valuation(basket, before));
+  const waiting = new Set(running.filter(({ basket }) => unopened.has(basket.vault)));
+  const rows = new Map<string, TradedSpan>();
+  const openings = new Map<string, bigint>();
+  for (const block of byBlock(swaps)) {
+    const time = block[0]?.time ?? 0;
+    for (const valuation of waiting) {
+      if (time <= valuation.basket.genesisAt) continue;
+      openings.set(valuation.basket.vault, valuation.value() ?? 0n);
+      waiting.delete(valuation);
+    }
+    for (const valuation of running) {
+      const touched = block.filter(({ pool, sqrtPrice }) => valuation.set(pool, sqrtPrice));
+      if (touched.length > 0) note(rows, valuation, time);
+    }
+  }
+  return { rows: [...rows.values()], openings };
+}
+
+function byBlock(swaps: readonly Swap[]): Swap[][] {
+  const blocks: Swap[][] = [];
+  for (const swap of swaps) {
+    const last = blocks.at(-1);
+    if (last?.[0]?.block === swap.block) last.push(swap);
+    else blocks.push([swap]);
+  }
+  return blocks;
+}
+
+function note(rows: Map<string, TradedSpan>, valuation: Valuation, time: number): void {
+  const { basket } = valuation;
+  if (time <= basket.genesisAt) return;
+  const value = valuation.value();
+  if (value === null) return;
+  const nav = navOf(basket, value, time);
+  const start = startOf(time, MINUTE);
+  const key = `${basket.vault}:${start}`;
+  const row = rows.get(key);
+  if (row === undefined) {
+    rows.set(key, { vault: basket.vault, start, high: nav, low: nav, value });
+    return;
+  }
+  if (nav > row.high) row.high = nav;
+  if (nav < row.low) row.low = nav;
+  row.value = value;
+}
+
+/** Joins spans, in order of time, to longer ones. */
+export function joined(rows: readonly TradedSpan[], span: number): TradedSpan[] {
+  const longer = new Map<string, TradedSpan>();
+  for (const row of rows) {
+    const start = startOf(row.start, span);
+    const key = `${row.vault}:${start}`;
+    const known = longer.get(key);
+    if (known === undefined) {
+      longer.set(key, { ...row, start });
+      continue;
+    }
+    if (row.high > known.high) known.high = row.high;
+    if (row.low < known.low) known.low = row.low;
+    known.value = row.value;
+  }
+  return [...longer.values()];
+}

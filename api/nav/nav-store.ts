@@ -1,0 +1,241 @@
+/** Reads and writes of the NAV tables. Every write is part of the caller's transaction. */
+import type { Kysely, Transaction } from 'kysely';
+import { joined, MINUTE, type Swap, startOf, type TradedSpan } from './minutes.ts';
+import type { NavTables } from './nav-tables.ts';
+import { Tape } from './tape.ts';
+
+export const HOUR = 3_600;
+export const DAY = 86_400;
+
+type Trx = Transaction<NavTables>;
+export type NavDb = Kysely<NavTables> | Trx;
+
+/** Rows of one insert: below the number of values that SQLite takes in a statement. */
+const BATCH = 1_000;
+
+async function inBatches<T>(rows: readonly T[], write: (batch: T[]) => Promise<unknown>) {
+  for (let start = 0; start < rows.length; start += BATCH) {
+    await write(rows.slice(start, start + BATCH));
+  }
+}
+
+export async function loadTape(db: NavDb): Promise<Tape> {
+  const pools = await db.selectFrom('nav_pool').selectAll().execute();
+  const swaps = await db
+    .selectFrom('nav_swap')
+    .selectAll()
+    .orderBy('block')
+    .orderBy('log_index')
+    .execute();
+  const floor = await db.selectFrom('nav_tape').select('floor').executeTakeFirst();
+  return new Tape(
+    new Map(
+      pools.map(({ pool, sqrt_price, block }) => [pool, { sqrtPrice: BigInt(sqrt_price), block }]),
+    ),
+    swaps.map((row) => ({
+      pool: row.pool,
+      block: row.block,
+      logIndex: row.log_index,
+      time: row.time,
+      sqrtPrice: BigInt(row.sqrt_price),
+    })),
+    floor?.floor ?? 0,
+  );
+}
+
+/** True when every one of these is on the tape already: the usual case of logs that are read again. */
+export async function allKnown(db: NavDb, swaps: readonly Swap[]): Promise<boolean> {
+  const [first] = swaps;
+  const last = swaps.at(-1);
+  if (first === undefined || last === undefined) return true;
+  const rows = await db
+    .selectFrom('nav_swap')
+    .select(['block', 'log_index'])
+    .where('block', '>=', first.block)
+    .where('block', '<=', last.block)
+    .execute();
+  const known = new Set(rows.map(({ block, log_index }) => `${block}:${log_index}`));
+  return swaps.every(({ block, logIndex }) => known.has(`${block}:${logIndex}`));
+}
+
+/** Writes the tape, of which `added` are new, pruned first. */
+export async function extendTape(trx: Trx, tape: Tape, added: readonly Swap[]): Promise<void> {
+  const pruned = tape.prune();
+  if (pruned) await writeFloor(trx, tape);
+  await insertSwaps(
+    trx,
+    added.filter(({ time }) => time >= tape.floor),
+  );
+}
+
+async function writeFloor(trx: Trx, tape: Tape): Promise<void> {
+  await trx.deleteFrom('nav_swap').where('time', '<', tape.floor).execute();
+  await trx.deleteFrom('nav_pool').execute();
+  await trx.deleteFrom('nav_tape').execute();
+  const pools = [...tape.base].map(([pool, { sqrtPrice, block }]) => ({
+    pool,
+    sqrt_price: sqrtPrice.toString(),
+    block,
+  }));
+  if (pools.length > 0) await trx.insertInto('nav_pool').values(pools).execute();
+  await trx.insertInto('nav_tape').values({ name: 'swaps', floor: tape.floor }).execute();
+}
+
+async function insertSwaps(trx: Trx, swaps: readonly Swap[]): Promise<void> {
+  const rows = swaps.map(({ pool, block, logIndex, time, sqrtPrice }) => ({
+    pool,
+    block,
+    log_index: logIndex,
+    time,
+    sqrt_price: sqrtPrice.toString(),
+  }));
+  await inBatches(rows, (batch) => trx.insertInto('nav_swap').values(batch).execute());
+}
+
+/** The whole tape anew. */
+export async function writeTape(trx: Trx, tape: Tape): Promise<void> {
+  await trx.deleteFrom('nav_swap').execute();
+  await writeFloor(trx, tape);
+  await insertSwaps(trx, tape.swaps);
+}
+
+export async function cutSwaps(trx: Trx, block: number): Promise<void> {
+  await trx.deleteFrom('nav_swap').where('block', '>', block).execute();
+}
+
+/** Puts `rows`, in order of time, in the place of all minutes from `from` on, and joins hours and days anew. */
+export async function replaceMinutes(
+  trx: Trx,
+  vaults: readonly string[],
+  from: number,
+  rows: readonly TradedSpan[],
+): Promise<void> {
+  if (vaults.length === 0) return;
+  let spans = rows;
+  let start = from;
+  await replace(trx, vaults, MINUTE, from, rows);
+  for (const [shorter, longer] of [
+    [MINUTE, HOUR],
+    [HOUR, DAY],
+  ] as const) {
+    const opens = startOf(start, longer);
+    const earlier = await spansBetween(trx, vaults, shorter, opens, start);
+    spans = joined([...earlier, ...spans], longer);
+    start = opens;
+    await replace(trx, vaults, longer, start, spans);
+  }
+}
+
+async function replace(
+  trx: Trx,
+  vaults: readonly string[],
+  span: number,
+  from: number,
+  rows: readonly TradedSpan[],
+): Promise<void> {
+  await trx
+    .deleteFrom('nav_span')
+    .where('vault', 'in', vaults)
+    .where('span', '=', span)
+    .where('start', '>=', from)
+    .execute();
+  const values = rows.map(({ vault, start, high, low, value }) => ({
+    vault,
+    span,
+    start,
+    high: high.toString(),
+    low: low.toString(),
+    value: value.toString(),
+  }));
+  await inBatches(values, (batch) => trx.insertInto('nav_span').values(batch).execute());
+}
+
+/** From `from` up to but not at `to`, in order of time. */
+export async function spansBetween(
+  db: NavDb,
+  vaults: readonly string[],
+  span: number,
+  from: number,
+  to: number,
+): Promise<TradedSpan[]> {
+  if (from >= to) return [];
+  const rows = await db
+    .selectFrom('nav_span')
+    .selectAll()
+    .where('vault', 'in', vaults)
+    .where('span', '=', span)
+    .where('start', '>=', from)
+    .where('start', '<', to)
+    .orderBy('start')
+    .execute();
+  return rows.map(spanOf);
+}
+
+/** The newest span that starts before `time`. */
+export async function spanBefore(
+  db: NavDb,
+  vault: string,
+  span: number,
+  time: number,
+): Promise<TradedSpan | null> {
+  const row = await db
+    .selectFrom('nav_span')
+    .selectAll()
+    .where('vault', '=', vault)
+    .where('span', '=', span)
+    .where('start', '<', time)
+    .orderBy('start', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined ? null : spanOf(row);
+}
+
+function spanOf(row: NavTables['nav_span']): TradedSpan {
+  return {
+    vault: row.vault,
+    start: row.start,
+    high: BigInt(row.high),
+    low: BigInt(row.low),
+    value: BigInt(row.value),
+  };
+}
+
+/** Baskets with a history, and their values at genesis where those are known. */
+export async function openings(db: NavDb): Promise<Map<string, bigint | null>> {
+  const rows = await db.selectFrom('nav_basket').selectAll().execute();
+  return new Map(
+    rows.map(({ vault, opening }) => [vault, opening === null ? null : BigInt(opening)]),
+  );
+}
+
+export async function writeOpening(
+  db: NavDb,
+  vault: string,
+  opening: bigint | null,
+): Promise<void> {
+  await db
+    .updateTable('nav_basket')
+    .set({ opening: opening === null ? null : opening.toString() })
+    .where('vault', '=', vault)
+    .execute();
+}
+
+export async function addBaskets(
+  trx: Trx,
+  vaults: readonly string[],
+  opened: ReadonlyMap<string, bigint>,
+): Promise<void> {
+  if (vaults.length === 0) return;
+  const rows = vaults.map((vault) => ({ vault, opening: opened.get(vault)?.toString() ?? null }));
+  await trx.insertInto('nav_basket').values(rows).execute();
+}
+
+export async function dropSpans(trx: Trx, vaults: readonly string[]): Promise<void> {
+  await trx.deleteFrom('nav_span').where('vault', 'in', vaults).execute();
+}
+
+export async function dropAll(trx: Trx): Promise<void> {
+  for (const table of ['nav_basket', 'nav_span', 'nav_pool', 'nav_swap', 'nav_tape'] as const) {
+    await trx.deleteFrom(table).execute();
+  }
+}
