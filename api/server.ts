@@ -11,6 +11,7 @@ import { ENDPOINTS } from './endpoints/index.ts';
 import { Guide } from './guide/guide.ts';
 import { answerPreflight, CORS_HEADERS } from './http/cors.ts';
 import { mount } from './http/endpoint.ts';
+import { payoutBoard } from './cover/payouts.ts';
 import { jobBoard } from './jobs/scan.ts';
 import { MarkBodies } from './marks/mark-bodies.ts';
 import { errorBodyFor } from './mcp/json-rpc.ts';
@@ -42,6 +43,7 @@ export function createApiApp(options: {
     service,
     bodies: new MarkBodies(service.marks),
     board: jobBoard(service),
+    payouts: payoutBoard(service),
     documents: {
       root: spelled(rootDocument(service, ENDPOINTS)),
       openapi: spelled(openApiDocument(ENDPOINTS, service.urls.base)),

@@ -8,6 +8,7 @@ import type { RecentBalances } from './builds/recent-balances.ts';
 import type { Basket } from './catalog/catalog.ts';
 import type { NewestBlock } from './chain/newest-block.ts';
 import type { Indexer } from './indexer/indexer.ts';
+import type { UnpaidPositions } from './cover/payouts-unpaid.ts';
 import type { DueIndex } from './jobs/due-index.ts';
 import type { Marks } from './marks/marks.ts';
 import type { NavHistory } from './nav/nav-history.ts';
@@ -34,6 +35,7 @@ export type Service = {
   navs: NavHistory;
   orders: OrderIndex;
   due: DueIndex;
+  unpaid: UnpaidPositions;
   ledger: Ledger;
   indexer: Indexer<ApiTables>;
   newest: NewestBlock;

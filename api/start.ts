@@ -16,6 +16,7 @@ import { Indexer } from './indexer/indexer.ts';
 import { LogReader } from './indexer/log-reader.ts';
 import { apiProjections, indexIdentity } from './indexer/projections.ts';
 import { VaultSet } from './indexer/vault-set.ts';
+import { UnpaidPositions } from './cover/payouts-unpaid.ts';
 import { DueIndex } from './jobs/due-index.ts';
 import { Marks } from './marks/marks.ts';
 import { NavHistory } from './nav/nav-history.ts';
@@ -94,6 +95,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     newest,
     orders: new OrderIndex(store.db),
     due: new DueIndex(store.db),
+    unpaid: new UnpaidPositions(store.db),
     ledger: new Ledger(store.db, (vault, time) => navs.navAt(vault, time)),
     accounts: new AccountAddresses(client, deployment),
     nonces: new NonceLanes(),

@@ -5,6 +5,7 @@ import { agentTrade } from './agent-trade.ts';
 import { basket } from './basket.ts';
 import { baskets } from './baskets.ts';
 import { docs } from './docs.ts';
+import { coverPayouts } from './cover-payouts.ts';
 import { health } from './health.ts';
 import { jobs } from './jobs.ts';
 import { llms } from './llms.ts';
@@ -54,6 +55,7 @@ export const ENDPOINTS = [
   txCancel,
   sellRoutes,
   jobs,
+  coverPayouts,
   agentSession,
   agentTrade,
 ] as const satisfies readonly Endpoint[];

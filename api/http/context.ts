@@ -2,6 +2,7 @@
 import type { HttpApp } from '../../runtime/http/server.ts';
 import type { Documents } from '../discovery/documents.ts';
 import type { Guide } from '../guide/guide.ts';
+import type { PayoutScan } from '../cover/payouts.ts';
 import type { ScanBoard } from '../jobs/board.ts';
 import type { Scan } from '../jobs/scan.ts';
 import type { MarkBodies } from '../marks/mark-bodies.ts';
@@ -12,6 +13,7 @@ export type RouteContext = {
   service: Service;
   bodies: MarkBodies;
   board: ScanBoard<Scan>;
+  payouts: ScanBoard<PayoutScan>;
   documents: Documents;
   guide: Guide;
 };

@@ -1,0 +1,310 @@
+/**
+ * What anyone may execute on the cover market now: close and settle snapshots, voids of weeks whose snapshot was
+ * missed, payouts in batches (wire.md, Cover payouts for keepers).
+ *
+ * Steps come from the market's own views, since a snapshot has an hour and must not wait for an index; positions come
+ * from the index. Each is then run within an aggregated call: what is announced has passed there, with the fee that it
+ * paid, in the order in which it is announced.
+ */
+import { type Address, encodeFunctionData, type Hex, zeroAddress } from 'viem';
+import { SNAPSHOT_VALIDITY } from '../../contracts-abi/constants.ts';
+import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
+import { decodeRevert, describeRevert } from '../../contracts-abi/revert.ts';
+import { planBlockTime } from '../chain/block-time.ts';
+import { optional, type Pending, ReadBatch, required } from '../chain/read-batch.ts';
+import { ScanBoard } from '../jobs/board.ts';
+import type { Service } from '../service.ts';
+import {
+  type CoverOutcome,
+  type CoverStep,
+  isOver,
+  outcomeOf,
+  stepDue,
+  type WeekTimes,
+} from './payouts-due.ts';
+
+type PayoutType = CoverStep | 'payout';
+
+type Work = {
+  type: PayoutType;
+  /** Of a step: week and vault in one number. Of a payout: its first position. */
+  id: bigint;
+  vault: Address;
+  week: number;
+  /** What a payout pays; empty for a step. */
+  positions: readonly bigint[];
+};
+
+/** `feeUsdg`: USDG base units that its executor gets. */
+export type Payout = Work & { contract: Address; ticker: string; feeUsdg: bigint };
+
+type Skipped = { type: PayoutType; id: bigint; reason: string };
+
+export type PayoutScan = {
+  /** The block's time, unix seconds. */
+  chainTime: number;
+  payouts: readonly Payout[];
+  skipped: readonly Skipped[];
+};
+
+/** A payout hands each transfer 400,000 gas: so many fit into one transaction, and so few cost little to lose. */
+const POSITIONS_PER_PAYOUT = 20;
+const MAX_POSITIONS = 400;
+const MAX_STEPS = 200;
+/** Runs in one aggregated call: a snapshot reads pools far back. */
+const RUNS_PER_CALL = 3;
+const SCAN_DEADLINE_MS = 10_000;
+
+type MarketState = { outcome: CoverOutcome; sold: boolean };
+type LiveMarket = { week: number; vault: Address; times: WeekTimes; state: MarketState };
+
+/** The board that `/v1/cover/payouts` is answered from. */
+export function payoutBoard(service: Service): ScanBoard<PayoutScan> {
+  const scanner = new PayoutScanner(service);
+  return new ScanBoard({
+    run: (signal) => scanner.scan(signal),
+    version: () => `${service.marks.snapshot().version}:${service.indexer.generation}`,
+    deadlineMs: SCAN_DEADLINE_MS,
+  });
+}
+
+class PayoutScanner {
+  readonly #service: Service;
+  /** Markets of which nothing is left to do, so that years of them cost nothing. */
+  readonly #over = new Set<string>();
+
+  constructor(service: Service) {
+    this.#service = service;
+  }
+
+  /** @throws ApiError UPSTREAM; what the store throws; the signal's reason once it is aborted. */
+  async scan(signal: AbortSignal): Promise<PayoutScan> {
+    const { chainTime, feePool, markets } = await this.#readMarkets(signal);
+    const work: Work[] = [];
+    for (const { week, vault, times, state } of markets) {
+      const step = stepDue(state, times, chainTime);
+      if (step !== null)
+        work.push({ type: step, id: stepId(week, vault), vault, week, positions: [] });
+    }
+    const urgentFirst = work.toSorted(
+      (a, b) => Number(a.type === 'void') - Number(b.type === 'void') || a.week - b.week,
+    );
+    const steps = urgentFirst.slice(0, MAX_STEPS);
+    const payouts = await this.#unpaid(markets, chainTime);
+    const runs = await this.#run([...steps, ...payouts], signal);
+    return { chainTime, ...this.#announce(runs, feePool) };
+  }
+
+  /** Every basket's week that is past its close and not yet over. */
+  async #readMarkets(
+    signal: AbortSignal,
+  ): Promise<{ chainTime: number; feePool: bigint; markets: LiveMarket[] }> {
+    const { client, deployment } = this.#service;
+    const market = { to: deployment.coverMarket, abi: coverMarketAbi } as const;
+    const batch = new ReadBatch();
+    const time = planBlockTime(batch, deployment);
+    const pool = batch.add({ ...market, functionName: 'feePool', args: [] });
+    const published = batch.add({ ...market, functionName: 'publishedWeeks', args: [] });
+    const listed = batch.add({ ...market, functionName: 'coverVaults', args: [] });
+    await batch.send(client, deployment.multicall3);
+    const vaults = required(listed, 'the cover baskets');
+    signal.throwIfAborted();
+
+    const second = new ReadBatch();
+    const chainTime = time();
+    const reads = required(published, 'the weeks of cover')
+      // A week's id is its close / 7 days: what has not begun cannot be due.
+      .filter((week) => week * 7 * 86_400 <= chainTime)
+      .flatMap((week) => {
+        const live = vaults.filter((vault) => !this.#over.has(keyOf(week, vault)));
+        if (live.length === 0) return [];
+        const times = second.add({ ...market, functionName: 'weekOf', args: [week] });
+        return live.map((vault) => ({
+          week,
+          vault,
+          times,
+          state: second.add({ ...market, functionName: 'marketOf', args: [week, vault] }),
+        }));
+      });
+    if (reads.length > 0) await second.send(client, deployment.multicall3);
+    const markets = reads.map(({ week, vault, times, state }): LiveMarket => {
+      const { close, settle } = required(times, 'a week of cover');
+      const { outcome, soldUsd } = required(state, 'a market of cover');
+      return {
+        week,
+        vault,
+        times: { close, settle },
+        state: { outcome: outcomeOf(outcome), sold: soldUsd > 0n },
+      };
+    });
+    return { chainTime, feePool: required(pool, 'the pool of cover fees'), markets };
+  }
+
+  /** Batches of positions of weeks with an outcome; marks as over what has none left. */
+  async #unpaid(markets: readonly LiveMarket[], chainTime: number): Promise<Work[]> {
+    const { unpaid, indexer } = this.#service;
+    const work: Work[] = [];
+    let room = MAX_POSITIONS;
+    for (const { week, vault, times, state } of markets) {
+      const final = state.outcome === 'settled' || state.outcome === 'void';
+      if (room === 0) break;
+      const positions = final ? await unpaid.of(week, vault, room) : [];
+      if (positions.length === 0) {
+        // An index that is still reading the chain may not know its positions yet.
+        if (indexer.caughtUp && isOver(state, times, chainTime)) {
+          this.#over.add(keyOf(week, vault));
+        }
+        continue;
+      }
+      room -= positions.length;
+      for (let start = 0; start < positions.length; start += POSITIONS_PER_PAYOUT) {
+        const batch = positions.slice(start, start + POSITIONS_PER_PAYOUT);
+        work.push({ type: 'payout', id: batch[0] ?? 0n, vault, week, positions: batch });
+      }
+    }
+    return work;
+  }
+
+  /** Runs everything on the chain's newest state, in order; nothing of it stays. */
+  async #run(work: readonly Work[], signal: AbortSignal): Promise<Run[]> {
+    const { client, deployment } = this.#service;
+    const runs: Run[] = [];
+    for (let start = 0; start < work.length; start += RUNS_PER_CALL) {
+      signal.throwIfAborted();
+      const batch = new ReadBatch();
+      const planned = work
+        .slice(start, start + RUNS_PER_CALL)
+        .map((item) => planRun(batch, deployment.coverMarket, item));
+      await batch.send(client, deployment.multicall3);
+      runs.push(...planned.map((run) => run()));
+    }
+    return runs;
+  }
+
+  #announce(
+    runs: readonly Run[],
+    feePool: bigint,
+  ): { payouts: readonly Payout[]; skipped: readonly Skipped[] } {
+    const catalog = this.#service.marks.catalog();
+    const payouts: Payout[] = [];
+    const skipped: Skipped[] = [];
+    let left = feePool;
+    for (const { work, outcome } of runs) {
+      const ticker = catalog.byVault(work.vault)?.ticker;
+      if (outcome.tag === 'failed') {
+        skipped.push({ type: work.type, id: work.id, reason: outcome.reason });
+      } else if (ticker === undefined) {
+        skipped.push({ type: work.type, id: work.id, reason: 'its basket is not in the registry' });
+      } else if (outcome.tag === 'passed') {
+        // A payout brings its own fee into the pool; the steps share what is in it.
+        const feeUsdg = work.type === 'payout' ? outcome.reward : least(outcome.reward, left);
+        if (work.type !== 'payout') left -= feeUsdg;
+        const contract = this.#service.deployment.coverMarket;
+        payouts.push({ ...work, positions: outcome.positions, contract, ticker, feeUsdg });
+      }
+    }
+    return { payouts, skipped };
+  }
+}
+
+type RunOutcome =
+  | { tag: 'passed'; reward: bigint; positions: readonly bigint[] }
+  | { tag: 'failed'; reason: string }
+  /** Somebody has done it already. */
+  | { tag: 'done' };
+
+type Run = { work: Work; outcome: RunOutcome };
+
+function planRun(batch: ReadBatch, coverMarket: Address, work: Work): () => Run {
+  const market = { to: coverMarket, abi: coverMarketAbi } as const;
+  const { type, week, vault, positions } = work;
+  if (type === 'payout') {
+    const dues = positions.map((id) => ({
+      id,
+      // Read before the run in the same call, which pays them.
+      pays: batch.add({ ...market, functionName: 'payoutOf', args: [id] }),
+    }));
+    const run = batch.add({
+      ...market,
+      functionName: 'payout',
+      args: [positions, zeroAddress],
+    });
+    return () => ({ work, outcome: payoutOutcome(dues, run) });
+  }
+  const run = batch.add({
+    ...market,
+    functionName: STEP_FUNCTION[type],
+    args: [week, vault, zeroAddress],
+  });
+  return () => {
+    const result = run();
+    if (result.ok) return { work, outcome: { tag: 'passed', reward: result.value, positions: [] } };
+    const error = decodeRevert(result.revert);
+    return {
+      work,
+      outcome:
+        error?.name === 'WrongOutcome'
+          ? { tag: 'done' }
+          : { tag: 'failed', reason: stepFailure(error, result.revert) },
+    };
+  };
+}
+
+function payoutOutcome(
+  dues: readonly { id: bigint; pays: Pending<readonly [bigint, bigint]> }[],
+  run: Pending<readonly [bigint, bigint]>,
+): RunOutcome {
+  const result = run();
+  if (!result.ok) {
+    return decodeRevert(result.revert)?.name === 'NothingToPay'
+      ? { tag: 'done' }
+      : { tag: 'failed', reason: describeRevert(result.revert) };
+  }
+  const [, reward] = result.value;
+  // A position that is due always has something to pay: at least what its underwriter locked, or its whole payout.
+  const positions = dues.flatMap(({ id, pays }) => {
+    const [toBuyer, toUnderwriter] = optional(pays) ?? [0n, 0n];
+    return toBuyer + toUnderwriter > 0n ? [id] : [];
+  });
+  return { tag: 'passed', reward, positions };
+}
+
+const STEP_FUNCTION = { snapshot: 'snapshot', settle: 'settle', void: 'voidWeek' } as const;
+
+/** NoValidWindow(nextAt) is the one that people need in words: the reference was thin or jumped (rule 22). */
+function stepFailure(error: ReturnType<typeof decodeRevert>, revert: Hex): string {
+  if (error?.name !== 'NoValidWindow') return describeRevert(revert);
+  const nextAt = Number(error.args[0]);
+  return nextAt === 0
+    ? `no valid average NAV in any of its windows: it can be voided ${Number(SNAPSHOT_VALIDITY) / 60} minutes after its moment`
+    : `no valid average NAV in the windows so far: the next one ends at ${new Date(nextAt * 1_000).toISOString()}`;
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
+
+function keyOf(week: number, vault: Address): string {
+  return `${week}:${vault}`;
+}
+
+/** A step's id: no other week and basket have it, and no position. */
+function stepId(week: number, vault: Address): bigint {
+  return (BigInt(week) << 160n) | BigInt(vault);
+}
+
+/** Calldata that pays `executor`; the zero address means whoever sends it. */
+export function payoutData(work: Work, executor: Address = zeroAddress): Hex {
+  if (work.type === 'payout') {
+    return encodeFunctionData({
+      abi: coverMarketAbi,
+      functionName: 'payout',
+      args: [work.positions, executor],
+    });
+  }
+  return encodeFunctionData({
+    abi: coverMarketAbi,
+    functionName: STEP_FUNCTION[work.type],
+    args: [work.week, work.vault, executor],
+  });
+}

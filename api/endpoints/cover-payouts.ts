@@ -1,0 +1,38 @@
+import { payoutData } from '../cover/payouts.ts';
+import { defineEndpoint } from '../http/endpoint.ts';
+import { jobsQuery } from '../schemas/reads.ts';
+import { coverPayoutsBody } from '../schemas/responses/cover-payouts.ts';
+
+const NOTE =
+  'Anyone may send these, paused or not. The fee is paid to the executor named in tx; without ?executor it goes to whoever sends it. Fees come out of the cover market’s fee pool while it lasts. Snapshots first: each has one hour. Simulate before sending.';
+
+export const coverPayouts = defineEndpoint({
+  method: 'get',
+  path: '/v1/cover/payouts',
+  id: 'coverPayouts',
+  tag: 'Cover',
+  summary: 'Snapshots, settlements, voids and payouts of cover that anyone may execute now.',
+  query: jobsQuery,
+  response: coverPayoutsBody,
+  refusals: ['UPSTREAM'],
+  cache: 'no-store',
+  answer: async ({ payouts }, { query }) => {
+    const scan = await payouts.current();
+    return {
+      asOf: new Date(scan.chainTime * 1_000).toISOString(),
+      payouts: scan.payouts.map((payout) => ({
+        type: payout.type,
+        contract: payout.contract,
+        id: payout.id.toString(),
+        ticker: payout.ticker,
+        vault: payout.vault,
+        week: payout.week,
+        feeUsdg: payout.feeUsdg.toString(),
+        positions: payout.positions.map(String),
+        tx: { to: payout.contract, data: payoutData(payout, query.executor), value: '0' },
+      })),
+      skipped: scan.skipped.map(({ type, id, reason }) => ({ type, id: id.toString(), reason })),
+      note: NOTE,
+    };
+  },
+});

@@ -1,0 +1,202 @@
+/** What the cover market waits for is announced while it is due, runs from its own tx by anybody, and pays its fee. */
+import { erc20Abi, type Hex, parseEventLogs } from 'viem';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
+import { write } from '../chain/client.ts';
+import { useFork } from '../harness/fork.ts';
+import { balanceOf, sendCall } from './send-plan.ts';
+import { expectError, useApi } from './use-api.ts';
+
+const fork = useFork();
+const api = useApi(fork);
+
+type PayoutRow = {
+  type: string;
+  contract: Hex;
+  id: string;
+  ticker: string;
+  vault: Hex;
+  week: number;
+  feeUsdg: string;
+  positions: string[];
+  tx: { to: Hex; data: Hex; value: string };
+};
+type Skipped = { type: string; id: string; reason: string };
+
+const HOUR = 3_600;
+const market = () => ({ address: fork.deployment.coverMarket, abi: coverMarketAbi }) as const;
+const bob = () => fork.accounts.bob.account.address;
+
+let week = 0;
+let close = 0;
+let settle = 0;
+
+beforeEach(async () => {
+  const [, current] = await fork.client.readContract({ ...market(), functionName: 'currentWeek' });
+  week = current;
+  const times = await fork.client.readContract({
+    ...market(),
+    functionName: 'weekOf',
+    args: [week],
+  });
+  close = times.close;
+  settle = times.settle;
+});
+
+/** Alice buys of every offer of one range; each sale is a position. */
+async function takeCover(ticker: string, fromBps = 300): Promise<void> {
+  const logs = await fork.client.getLogs({
+    address: fork.deployment.coverMarket,
+    fromBlock: BigInt(fork.deployment.startBlock),
+    toBlock: 'latest',
+  });
+  const ids = parseEventLogs({ abi: coverMarketAbi, eventName: 'Listed', logs })
+    .map(({ args }) => args)
+    .filter(({ terms }) => terms.week === week && terms.vault === fork.vault(ticker))
+    .filter(({ terms }) => terms.fromBps === fromBps)
+    .map(({ id }) => id);
+  const { account } = fork.accounts.alice;
+  await write(fork.client, account, {
+    address: fork.deployment.usdg,
+    abi: erc20Abi,
+    functionName: 'approve',
+    args: [fork.deployment.coverMarket, 10n ** 12n],
+  });
+  await write(fork.client, account, {
+    ...market(),
+    functionName: 'take',
+    args: [ids, ids.map(() => 200n), 200n * BigInt(ids.length), 10n ** 12n],
+  });
+}
+
+/** What is announced once as much is; with `executor`. */
+async function announced(
+  holds: (payouts: PayoutRow[], skipped: Skipped[]) => boolean,
+): Promise<{ payouts: PayoutRow[]; skipped: Skipped[]; asOf: string }> {
+  const { body } = await api.until(`/v1/cover/payouts?executor=${bob()}`, ({ status, body }) => {
+    const { payouts, skipped } = body as unknown as { payouts: PayoutRow[]; skipped: Skipped[] };
+    return status === 200 && holds(payouts, skipped);
+  });
+  return body as unknown as { payouts: PayoutRow[]; skipped: Skipped[]; asOf: string };
+}
+
+const what = (payouts: readonly PayoutRow[]) =>
+  payouts.map(({ type, ticker }) => `${type} ${ticker}`).toSorted();
+
+async function announce(...expected: string[]): Promise<PayoutRow[]> {
+  const sorted = expected.toSorted();
+  const { payouts, skipped } = await announced((all) => what(all).join() === sorted.join());
+  expect(skipped).toEqual([]);
+  expect(new Set(payouts.map(({ type, id }) => `${type} ${id}`)).size).toBe(payouts.length);
+  return payouts;
+}
+
+/** A stranger sends it as announced; Bob, named as executor, gets exactly the fee. */
+async function execute(payout: PayoutRow | undefined): Promise<bigint> {
+  if (payout === undefined) throw new Error('not announced');
+  expect(payout.tx).toMatchObject({ to: fork.deployment.coverMarket, value: '0' });
+  const before = await balanceOf(fork, fork.deployment.usdg, bob());
+  const receipt = await sendCall(fork, 'keeper', payout.tx.to, payout.tx.data);
+  expect(receipt.status).toBe('success');
+  const earned = (await balanceOf(fork, fork.deployment.usdg, bob())) - before;
+  expect(earned).toBe(BigInt(payout.feeUsdg));
+  return earned;
+}
+
+const named = (payouts: readonly PayoutRow[], name: string) =>
+  payouts.find(({ type, ticker }) => `${type} ${ticker}` === name);
+
+async function warpTo(time: number): Promise<void> {
+  await fork.warp(time - (await fork.now()));
+}
+
+describe('GET /v1/cover/payouts', () => {
+  test('announces each step when it is due, until somebody has done it, and every fee arrives', async () => {
+    for (const ticker of ['MAG7', 'ADS', 'CORE']) await takeCover(ticker);
+    await announce();
+    await warpTo(close - 1);
+    await announce();
+
+    // From the close on, for an hour. CORE's snapshot is missed.
+    await warpTo(close);
+    const atClose = await announce('snapshot MAG7', 'snapshot ADS', 'snapshot CORE');
+    expect(named(atClose, 'snapshot ADS')).toMatchObject({
+      contract: fork.deployment.coverMarket,
+      vault: fork.vault('ADS'),
+      week,
+    });
+    // No fee was ever paid into the pool: the work is announced all the same, and says what it pays.
+    expect(await execute(named(atClose, 'snapshot MAG7'))).toBe(0n);
+    await announce('snapshot ADS', 'snapshot CORE');
+    await execute(named(atClose, 'snapshot ADS'));
+    await announce('snapshot CORE');
+    await warpTo(close + HOUR);
+    await announce('void CORE');
+
+    for (const symbol of ['NVDA', 'AAPL', 'MSFT', 'AMZN', 'META', 'TSLA']) {
+      await fork.pushPrice(symbol, 0.95);
+    }
+    await warpTo(settle - 1);
+    await announce('void CORE');
+    await warpTo(settle);
+    const atSettle = await announce('void CORE', 'settle MAG7', 'settle ADS');
+    await execute(named(atSettle, 'settle MAG7'));
+
+    // Two offers were taken, so two positions, in one payout: the fee pool begins to fill.
+    const settled = await announce('void CORE', 'settle ADS', 'payout MAG7');
+    const payout = named(settled, 'payout MAG7');
+    expect(payout?.positions).toHaveLength(2);
+    expect(payout?.id).toBe(payout?.positions[0]);
+    const before = await balanceOf(fork, fork.deployment.usdg, fork.accounts.alice.account.address);
+    expect(await execute(payout)).toBeGreaterThan(0n);
+    const paid = await balanceOf(fork, fork.deployment.usdg, fork.accounts.alice.account.address);
+    expect(paid).toBeGreaterThan(before);
+
+    // What is announced together is paid together: the fees share the pool in the order of the list.
+    const rest = await announce('void CORE', 'settle ADS');
+    expect(rest.map(({ type }) => type)).toEqual(['settle', 'void']);
+    for (const each of rest) expect(await execute(each)).toBeGreaterThan(0n);
+    const last = await announce('payout ADS', 'payout CORE');
+    expect(named(last, 'payout CORE')?.feeUsdg).toBe('0');
+    for (const each of last) await execute(each);
+    await announce();
+  });
+
+  test('tells why a snapshot cannot be taken yet, and pays the sender where nobody is named', async () => {
+    await takeCover('MAG7');
+    await takeCover('CORE');
+    await warpTo(close - 300);
+    await fork.pushPrice('NVDA', 0.8);
+    await warpTo(close + 1);
+    const { payouts, skipped } = await announced((_all, others) => others.length === 1);
+    expect(what(payouts)).toEqual(['snapshot CORE']);
+    expect(skipped).toEqual([
+      {
+        type: 'snapshot',
+        id: ((BigInt(week) << 160n) | BigInt(fork.vault('MAG7'))).toString(),
+        reason: `no valid average NAV in the windows so far: the next one ends at ${new Date((close + 600) * 1_000).toISOString()}`,
+      },
+    ]);
+    // The window after the jump is calm.
+    await warpTo(close + 600);
+    const later = await announce('snapshot CORE', 'snapshot MAG7');
+    await execute(named(later, 'snapshot MAG7'));
+    await execute(named(later, 'snapshot CORE'));
+    await warpTo(settle);
+    for (const each of await announce('settle CORE', 'settle MAG7')) await execute(each);
+
+    await api.until(
+      '/v1/cover/payouts',
+      ({ body }) => (body.payouts as unknown[] | undefined)?.length === 2,
+    );
+    const keeper = fork.accounts.keeper.account.address;
+    const { body } = await api.get('/v1/cover/payouts');
+    const [first] = body.payouts as unknown as PayoutRow[];
+    const before = await balanceOf(fork, fork.deployment.usdg, keeper);
+    await sendCall(fork, 'keeper', first?.tx.to ?? '0x', first?.tx.data ?? '0x');
+    const earned = (await balanceOf(fork, fork.deployment.usdg, keeper)) - before;
+    expect(earned).toBe(BigInt(first?.feeUsdg ?? '0'));
+    expect(earned).toBeGreaterThan(0n);
+    expectError(await api.get('/v1/cover/payouts?executor=me'), 400, 'BAD_REQUEST', /executor/);
+  });
+});
