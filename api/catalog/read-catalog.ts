@@ -52,7 +52,7 @@ export async function readCatalog(client: PublicClient, deployment: Deployment):
     return {
       row,
       parts: parts.map((part, index) => ({ ...part, genesisDecimals: decimals[index] ?? 0 })),
-      genesisAt: Number(required(genesis, `the genesis of ${row.ticker}`)),
+      genesisAt: required(genesis, `the genesis of ${row.ticker}`),
       mgmtFeeBps: required(fee, `the fee of ${row.ticker}`),
     };
   });

@@ -80,21 +80,18 @@ function bodyOf(
   candles: readonly Candle[],
 ): z.input<typeof navHistoryBody> {
   const head = { ticker, resolution: res };
-  switch (format) {
-    case 'summary':
-      return { ...head, days, summary: summaryOf(candles, res) };
-    case 'close':
-      return { ...head, close: candles.map(({ t, c }): [number, number] => [t, dollars(c)]) };
-    case 'ohlc':
-      return {
-        ...head,
-        candles: candles.map(({ t, o, h, l, c }) => ({
-          t,
-          o: dollars(o),
-          h: dollars(h),
-          l: dollars(l),
-          c: dollars(c),
-        })),
-      };
+  if (format === 'summary') return { ...head, days, summary: summaryOf(candles, res) };
+  if (format === 'close') {
+    return { ...head, close: candles.map(({ t, c }): [number, number] => [t, dollars(c)]) };
   }
+  return {
+    ...head,
+    candles: candles.map(({ t, o, h, l, c }) => ({
+      t,
+      o: dollars(o),
+      h: dollars(h),
+      l: dollars(l),
+      c: dollars(c),
+    })),
+  };
 }

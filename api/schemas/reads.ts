@@ -63,11 +63,19 @@ export const navHistoryQuery = z.object({
     .enum(['1m', '1h', '1d'], { error: 'expected 1m, 1h or 1d' })
     .optional()
     .meta({ description: 'Length of a candle. Absent: 1m up to 1 day, 1h up to 30, else 1d.' }),
+  // Text in a query, a number from a tool.
   days: z
-    .string({ error: DAYS_ERROR })
-    .regex(/^[0-9]{1,3}$/, DAYS_ERROR)
-    .transform(Number)
-    .refine((days) => days >= 1 && days <= 365, DAYS_ERROR)
+    .union(
+      [
+        z
+          .string()
+          .regex(/^[0-9]{1,3}$/)
+          .transform(Number),
+        z.number(),
+      ],
+      DAYS_ERROR,
+    )
+    .pipe(z.int(DAYS_ERROR).min(1, DAYS_ERROR).max(365, DAYS_ERROR))
     .default(7)
     .meta({ type: 'integer', minimum: 1, maximum: 365, description: 'Days back from now.' }),
   format: z
