@@ -1,0 +1,318 @@
+/**
+ * The rows of the index are a function of the chain alone (field cases 37 to 39): every way of reading it that ends at
+ * the same head ends with the same bytes in every table.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { SHARE, USD } from '../../contracts-abi/constants.ts';
+import type { Deployment } from '../../contracts-abi/deployment.ts';
+import { basketRegistryAbi } from '../../contracts-abi/generated/index.ts';
+import { openStore } from '../../runtime/store/store.ts';
+import { rpc } from '../anvil.ts';
+import { useFork } from '../harness/fork.ts';
+import { type Proxy, type RpcReply, type RpcRequest, startProxy } from '../proxy/proxy.ts';
+import { selectorOf } from '../../api/indexer/log-words.ts';
+import {
+  addressWord,
+  countsOf,
+  hexBlock,
+  type IndexOptions,
+  type IndexUnderTest,
+  openIndex,
+} from './index-under-test.ts';
+import { Story } from './story.ts';
+
+const fork = useFork();
+const story = new Story(fork);
+let proxy: Proxy;
+let folder = '';
+const open: IndexUnderTest[] = [];
+const CHILD = join(import.meta.dirname, 'sync-child.ts');
+
+/** Told once: each test starts from its end. */
+beforeAll(async () => {
+  const { exitEscrow, limitEscrow, scheduleEscrow } = fork.deployment;
+  await story.buy('alice', 6n * SHARE);
+  await story.transfer('alice', story.address('bob'), SHARE);
+  await story.sell('bob', SHARE / 2n);
+  await story.redeem('bob', SHARE / 4n);
+  const filled = await story.exit('alice', SHARE, true);
+  await story.fill(exitEscrow, filled, { shares: SHARE });
+  await story.cancel('alice', exitEscrow, await story.exit('alice', SHARE, false));
+  await story.exit('alice', SHARE, false);
+  await story.fill(limitEscrow, await story.limit('alice', 50n), { dollars: 50n });
+  const schedule = await story.schedule('alice', 100n, 2);
+  await story.fill(scheduleEscrow, schedule, { dollars: 50n });
+  await story.cancel('bob', scheduleEscrow, await story.schedule('bob', 100n, 2));
+  await fork.warp(3_600);
+  await story.fill(scheduleEscrow, schedule, { dollars: 50n });
+  const agent = await story.agent('carol');
+  await story.sessionBuy(agent, 50n, USD / 4n);
+  await story.cancelCover('alice', await story.requestCover('alice'));
+  await story.settleCover('erin', await story.requestCover('alice'));
+});
+
+beforeEach(async () => {
+  proxy = await startProxy(fork.url);
+  folder = mkdtempSync(join(tmpdir(), 'index-'));
+});
+afterEach(async () => {
+  for (const index of open.splice(0)) await index.close();
+  await proxy.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function index(
+  options: IndexOptions & { through?: string; deployment?: Deployment } = {},
+): Promise<IndexUnderTest> {
+  const { through = fork.url, deployment = fork.deployment, ...rest } = options;
+  const opened = await openIndex(through, deployment, rest);
+  open.push(opened);
+  return opened;
+}
+
+/** So many blocks that the chain falls into about `ranges` parts. */
+async function blocksIn(ranges: number): Promise<number> {
+  const blocks = Number(await fork.client.getBlockNumber()) - fork.deployment.startBlock;
+  return Math.ceil(blocks / ranges);
+}
+
+/** From an empty database, in one go. */
+async function freshRows(deployment: Deployment = fork.deployment): Promise<string> {
+  const fresh = await index({ deployment });
+  await fresh.catchUp();
+  return await fresh.dump();
+}
+
+const APPENDED = selectorOf(basketRegistryAbi, 'BasketAppended');
+
+type RpcLog = { address: string; topics: string[]; blockNumber: string; logIndex: string };
+type Range = { fromBlock: string; toBlock: string; address: string[] };
+
+/** Lets a test change what getLogs answers. */
+function rewriteLogs(change: (logs: RpcLog[], range: Range) => RpcLog[]) {
+  const rewrite = (reply: RpcReply, request: RpcRequest): RpcReply => ({
+    ...reply,
+    result: change(reply.result as RpcLog[], request.params[0] as Range),
+  });
+  return proxy.on('eth_getLogs', {}, { fault: 'rewrite', rewrite });
+}
+
+describe('the rows', () => {
+  test('tell the whole story, whether read at once or in forty ranges', async () => {
+    const rows = await freshRows();
+    const seeded = rows.split('\n').filter((row) => row.includes('"side":"offer"')).length;
+    expect(countsOf(rows)).toMatchObject({
+      order_index: 4,
+      schedule_index: 2,
+      schedule_slot: 2,
+      // Bought once and by a session, sold once, redeemed once, an exit, a limit and two slots filled.
+      trade: 8,
+      volume_day: expect.any(Number),
+      cover_listing: seeded + 2,
+      cover_listing_end: 1,
+      cover_sale: 1,
+      cover_outcome: 2,
+      cover_payout: 1,
+    });
+    expect(rows).toMatch(/"closed_as":"filled"/);
+    expect(rows).toMatch(/"via":"session"/);
+    const slow = await index({ maxRange: await blocksIn(40), overlap: 3 });
+    await slow.catchUp();
+    expect(await slow.dump()).toBe(rows);
+  });
+
+  test('of a node that tells no times in its logs are the same', async () => {
+    rewriteLogs((logs) => logs.map((log) => ({ ...log, blockTimestamp: undefined })));
+    const timeless = await index({ through: proxy.url });
+    await timeless.catchUp();
+    expect(await timeless.dump()).toBe(await freshRows());
+  });
+
+  test('hold nothing of another contract, though a node sends its logs with the same topics', async () => {
+    const foreign = rewriteLogs((logs) =>
+      logs.flatMap((log, at) => [
+        log,
+        { ...log, address: fork.deployment.usdg, logIndex: hexBlock(5_000 + at) },
+      ]),
+    );
+    const told = await index({ through: proxy.url });
+    await told.catchUp();
+    expect(foreign.hits).toBeGreaterThan(0);
+    expect(await told.dump()).toBe(await freshRows());
+  });
+
+  test('after a reorg of five blocks are those of a fresh sync, though nothing says `removed` (38)', async () => {
+    const followed = await index();
+    await followed.catchUp();
+    const before = await followed.dump();
+    await story.buy('alice', SHARE);
+    await story.transfer('alice', story.address('dave'), SHARE);
+    await story.exit('alice', SHARE / 2n, false);
+    await followed.catchUp();
+    expect(await followed.dump()).not.toBe(before);
+    await rpc(fork.url, 'anvil_reorg', [5, []]);
+    await fork.warp(1);
+    await followed.catchUp();
+    const after = await followed.dump();
+    expect(after).toBe(await freshRows());
+    // The five blocks held the transfer, the approval and the order; the buy before them stands.
+    expect(after).not.toContain(story.address('dave').toLowerCase());
+  });
+
+  test('of a basket that is appended hold its whole history, and none of it once that is undone', async () => {
+    const { registry, baskets } = fork.deployment;
+    const fewer = {
+      ...fork.deployment,
+      baskets: baskets.filter(({ ticker }) => ticker !== 'HEALTH'),
+    };
+    const at = Number(await fork.client.getBlockNumber()) + 2;
+    const without = (logs: RpcLog[]) =>
+      logs.filter(({ topics }) => topics[0] !== APPENDED || topics[1] !== addressWord(story.vault));
+    const appended = {
+      address: registry.toLowerCase(),
+      topics: [APPENDED, addressWord(story.vault)],
+      data: '0x',
+      blockNumber: hexBlock(at),
+      blockHash: addressWord(registry),
+      blockTimestamp: hexBlock(await fork.now()),
+      transactionHash: addressWord(registry),
+      logIndex: hexBlock(9_000),
+    };
+    const within = ({ fromBlock, toBlock, address }: Range) =>
+      address.some((each) => each.toLowerCase() === registry.toLowerCase()) &&
+      Number(fromBlock) <= at &&
+      at <= Number(toBlock);
+    let isAppended = true;
+    rewriteLogs((logs, range) => [
+      ...without(logs),
+      ...(isAppended && within(range) ? [appended] : []),
+    ]);
+    const growing = await index({ deployment: fewer, through: proxy.url });
+    await growing.catchUp();
+    const lacking = await growing.dump();
+    await fork.warp(5);
+    await fork.warp(5);
+    await fork.warp(5);
+    await growing.catchUp();
+    const grown = await growing.dump();
+    const sharesOnly = (rows: string) => rows.split('\n').filter((row) => row.includes('"sender"'));
+    expect(sharesOnly(grown).length).toBeGreaterThan(sharesOnly(lacking).length + 8);
+    expect(sharesOnly(grown)).toEqual(sharesOnly(await freshRows()));
+    // The block of the registration is replaced by one without it.
+    isAppended = false;
+    await rpc(fork.url, 'anvil_reorg', [3, []]);
+    await fork.warp(1);
+    await growing.catchUp();
+    expect(sharesOnly(await growing.dump())).toEqual(sharesOnly(lacking));
+    // What the registry's own events say of the local chain's baskets: the file need not name them all.
+    const named = (rows: string) => rows.split('\n').filter((row) => !row.includes('"deployment"'));
+    expect(named(await freshRows(fewer))).toEqual(named(await freshRows()));
+  });
+});
+
+describe('an index that is interrupted', () => {
+  test('by refusals of ranges and a time-out completes with the same rows (39)', async () => {
+    const wide = (params: unknown[]) => {
+      const { fromBlock, toBlock } = params[0] as Range;
+      return Number(toBlock) - Number(fromBlock) >= 10;
+    };
+    const refuse = (code: number, message: string) =>
+      ({ fault: 'error', code, message, forwarded: false }) as const;
+    const refused = proxy.on('eth_getLogs', { where: wide }, refuse(-32_602, 'ten blocks at most'));
+    const full = proxy.on(
+      'eth_getLogs',
+      { where: (params) => !wide(params), times: 2 },
+      refuse(-32_005, 'query returned more than 10000 results'),
+    );
+    const slow = proxy.on('eth_getLogs', { nth: 9 }, { fault: 'hang' });
+    const limited = await index({ through: proxy.url, timeoutMs: 700 });
+    await limited.catchUp();
+    expect(refused.hits).toBeGreaterThan(1);
+    expect([full.hits, slow.hits]).toEqual([2, 1]);
+    expect(await limited.dump()).toBe(await freshRows());
+  });
+
+  test('by a replica three blocks behind loses nothing and doubles nothing (37)', async () => {
+    const followed = await index({ through: proxy.url });
+    await followed.catchUp();
+    await story.transfer('alice', story.address('dave'), SHARE / 8n);
+    const head = Number(await fork.client.getBlockNumber());
+    // It has the heads of the newest node, and the logs of one that lags.
+    const lagging = rewriteLogs((logs) =>
+      logs.filter(({ blockNumber }) => Number(blockNumber) <= head - 3),
+    );
+    await followed.sync();
+    const stale = proxy.on('eth_getBlockByNumber', {}, { fault: 'stale', blocks: 3 });
+    const before = await followed.dump();
+    await followed.sync();
+    expect(await followed.dump()).toBe(before);
+    lagging.remove();
+    stale.remove();
+    await fork.warp(1);
+    await followed.catchUp();
+    const rows = await followed.dump();
+    expect(rows).toBe(await freshRows());
+    expect(rows).toContain(story.address('dave').toLowerCase());
+  });
+
+  test.for(databases())(
+    'by being killed between steps goes on to the same rows, on %s',
+    async ([, at]) => {
+      const database = at === '' ? `file:${join(folder, 'killed.sqlite')}` : at;
+      const file = join(folder, 'deployment.json');
+      writeFileSync(file, JSON.stringify(fork.deployment));
+      const range = (await blocksIn(12)).toString();
+      const child = () =>
+        spawn(
+          process.execPath,
+          [
+            '--import',
+            'tsx',
+            join(import.meta.dirname, 'sync-child.ts'),
+            proxy.url,
+            file,
+            database,
+          ],
+          { stdio: ['ignore', 'pipe', 'inherit'] },
+        );
+      for (const nth of [6, 9]) {
+        const before = (proxy.counts().eth_getLogs ?? 0) + nth;
+        const stuck = proxy.on('eth_getLogs', { nth }, { fault: 'hang' });
+        const killed = child();
+        const ended = once(killed, 'exit');
+        await expect.poll(() => stuck.hits, { timeout: 30_000 }).toBe(1);
+        expect(proxy.counts().eth_getLogs).toBeGreaterThanOrEqual(before);
+        killed.kill('SIGKILL');
+        await ended;
+        stuck.remove();
+      }
+      const last = child();
+      const [code] = await once(last, 'exit');
+      expect(code).toBe(0);
+      const survivor = await index({ database });
+      expect(await survivor.dump()).toBe(await freshRows());
+    },
+  );
+});
+
+/** SQLite always; PostgreSQL where TEST_POSTGRES_URL names a server: a schema of its own there, dropped at the end. */
+function databases(): [string, string][] {
+  const server = process.env.TEST_POSTGRES_URL;
+  const local: [string, string][] = [['SQLite', '']];
+  return server === undefined ? local : [...local, ['PostgreSQL', server]];
+}
+
+afterAll(async () => {
+  const server = process.env.TEST_POSTGRES_URL;
+  if (server === undefined) return;
+  const store = await openStore({ url: server, migrations: {} });
+  await sql`drop schema public cascade`.execute(store.db);
+  await sql`create schema public`.execute(store.db);
+  await store.close();
+});
