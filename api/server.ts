@@ -37,6 +37,8 @@ export function createApiApp(options: {
     headers: CORS_HEADERS,
     preflight: answerPreflight,
     errorBody: errorBodyFor,
+    // Dollars are read as they were written.
+    keepBodyText: true,
   });
   const context = {
     http,

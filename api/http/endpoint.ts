@@ -5,7 +5,9 @@
 import type { Request } from 'express';
 import type { z } from 'zod';
 import { ApiError, type ErrorCode, type StatusOverride } from '../../runtime/errors.ts';
+import { bodyTextOf } from '../../runtime/http/server.ts';
 import type { RouteContext } from './context.ts';
+import { exactNumbers } from './exact-numbers.ts';
 import {
   isPretty,
   type Serialised,
@@ -191,5 +193,6 @@ function shareAt(path: string, endpoint: Endpoint, context: RouteContext): void 
 }
 
 function rawOf(request: Request): RawInput {
-  return { params: request.params, query: request.query, body: request.body as unknown };
+  const body = exactNumbers(request.body, bodyTextOf(request));
+  return { params: request.params, query: request.query, body };
 }

@@ -33,8 +33,14 @@ type SellQuote = {
   gross: bigint;
   fee: bigint;
   net: bigint;
+  swaps: SwapCall[];
+};
+/** `gross` is what the legs yield one after another, and the USDG that the basket holds itself. */
+type SellLegs = {
+  gross: bigint;
   legs: { constituent: Constituent; amountIn: bigint; amountOut: bigint }[];
   swaps: SwapCall[];
+  unrouted: Constituent[];
 };
 
 export type PendingBuy = () => BuyQuote | NoRoute;
@@ -241,16 +247,14 @@ function atSize(sample: CostSample, unitsFor: UnitsFor): ReturnType<typeof sizeB
   return sizeByBudget([sample], total, unitsFor);
 }
 
-/** A sale of exactly `shares`, for BasketZapper.sell; the zapper sells what the redemption yields, if that is less. */
-export function planSell(
+/** The legs that sell what `shares` redeem for, over the best routes; what no route takes is in `unrouted`. */
+export function planSellLegs(
   batch: ReadBatch,
   deployment: Deployment,
   basket: Basket,
-  now: Now,
+  now: Pick<Now, 'feeIndex'>,
   shares: bigint,
-): PendingSell {
-  const missing = withoutRoute(basket);
-  if (missing !== null) return () => missing;
+): () => SellLegs {
   const pending = basket.constituents.map((part) => {
     const amountIn = unitsRedeemed(part, shares, now.feeIndex);
     const quotes = (amountIn <= 1n ? [] : part.routes).map((route) => {
@@ -262,13 +266,11 @@ export function planSell(
   const pushOfLeg = planPushes(batch, deployment, basket);
   const venue = { router: deployment.swapRouter02, zapper: deployment.zapper };
   return () => {
-    const legs: SellQuote['legs'] = [];
-    const swaps: SwapCall[] = [];
-    let gross = 0n;
+    const sold: SellLegs = { gross: 0n, legs: [], swaps: [], unrouted: [] };
     const pools = new SharedPools();
     for (const { part, amountIn, quotes } of pending) {
       if (part.isUsdg) {
-        gross += amountIn;
+        sold.gross += amountIn;
         continue;
       }
       // One base unit may be none by the time of the redemption; as dust it goes back to the seller.
@@ -281,13 +283,35 @@ export function planSell(
         const amountOut = pools.yieldAfter(push, alone.amount);
         if (best === null || amountOut > best.amountOut) best = { route: back, amountOut, push };
       }
-      if (best === null) return { tag: 'no_route', symbol: part.symbol };
+      if (best === null) {
+        sold.unrouted.push(part);
+        continue;
+      }
       pools.brought(best.push);
-      gross += best.amountOut;
-      legs.push({ constituent: part, amountIn, amountOut: best.amountOut });
-      swaps.push(exactInput(venue, best.route, amountIn));
+      sold.gross += best.amountOut;
+      sold.legs.push({ constituent: part, amountIn, amountOut: best.amountOut });
+      sold.swaps.push(exactInput(venue, best.route, amountIn));
     }
+    return sold;
+  };
+}
+
+/** A sale of exactly `shares`, for BasketZapper.sell; the zapper sells what the redemption yields, if that is less. */
+export function planSell(
+  batch: ReadBatch,
+  deployment: Deployment,
+  basket: Basket,
+  now: Now,
+  shares: bigint,
+): PendingSell {
+  const missing = withoutRoute(basket);
+  if (missing !== null) return () => missing;
+  const pending = planSellLegs(batch, deployment, basket, now, shares);
+  return () => {
+    const { gross, swaps, unrouted } = pending();
+    const [first] = unrouted;
+    if (first !== undefined) return { tag: 'no_route', symbol: first.symbol };
     const fee = bpsUp(gross, SELL_FEE_BPS);
-    return { tag: 'quoted', gross, fee, net: gross - fee, legs, swaps };
+    return { tag: 'quoted', gross, fee, net: gross - fee, swaps };
   };
 }

@@ -9,9 +9,8 @@
 /** Which pool a route shares and how far it moves it: the ratio of its square-root prices, at least 1. */
 export type Push = { pool: number; ratio: number };
 
-/** Beyond the arithmetic above: a range that ends thins out the reserves, and doubles are not exact. */
-const MARGIN = 1.25;
-const ROUNDING = 1e-12;
+/** Doubles are not exact, and the pools round each swap by itself. */
+const ROUNDING = 1e-9;
 const SCALE = 1_000_000_000_000;
 
 /** The push of a leg that found the pool at one price and leaves it at another. */
@@ -59,12 +58,12 @@ export class SharedPools {
 }
 
 function scaledUp(amount: bigint, factor: number): bigint {
-  const more = (factor - 1) * MARGIN + ROUNDING;
+  const more = factor - 1 + ROUNDING;
   return amount + (amount * BigInt(Math.ceil(more * SCALE))) / BigInt(SCALE) + 1n;
 }
 
 function scaledDown(amount: bigint, factor: number): bigint {
-  const less = Math.min((1 - factor) * MARGIN + ROUNDING, 1);
+  const less = Math.min(1 - factor + ROUNDING, 1);
   const taken = (amount * BigInt(Math.ceil(less * SCALE))) / BigInt(SCALE) + 1n;
   return taken < amount ? amount - taken : 0n;
 }

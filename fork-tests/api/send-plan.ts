@@ -9,9 +9,14 @@ import { type Answer, expectOk } from './use-api.ts';
 type PlanBody = {
   approval: { to: Hex; data: Hex } | null;
   tx: { to: Hex; data: Hex; value: string };
-  simulation: { ok: boolean | null; gas?: string; reason?: string; skipped?: string };
+  simulation: DryRun & { afterApproval?: DryRun };
   warnings: string[];
+  asOfBlock: number;
+  expiresAt: number | null;
+  fees: { mintUsdg: string; sellUsdg: string; executorUsdg: string };
 } & RouteFields;
+
+type DryRun = { ok: boolean | null; gas?: string; reason?: string; skipped?: string };
 
 /** What the routes add, each its own (wire.md, Plans). */
 type RouteFields = {
@@ -25,6 +30,8 @@ type RouteFields = {
   kind: string;
   note: string;
   deadline: number;
+  mode: string;
+  receives: { symbol: string; token: Hex; amountWei: string }[];
 };
 
 /** The body of a 200. */
