@@ -1,0 +1,117 @@
+/** Requests that the documents refuse, each with the status and code that they name. */
+import { encodeFunctionData, type Hex } from 'viem';
+import { protocolPauseAbi } from '../../contracts-abi/generated/index.ts';
+import type { Life } from './scenario.ts';
+import type { ErrorCode } from './strict/errors.ts';
+import type { Request } from './strict/routes.ts';
+
+export type Refusal = {
+  request: Request;
+  headers?: Record<string, string>;
+  status: number;
+  code: ErrorCode;
+};
+
+const get = (path: string, status: number, code: ErrorCode): Refusal => ({
+  request: { method: 'GET', path },
+  status,
+  code,
+});
+const post = (path: string, body: unknown, status: number, code: ErrorCode): Refusal => ({
+  request: { method: 'POST', path, body },
+  status,
+  code,
+});
+
+/** What is wrong in itself, whatever the chain holds. */
+export function wrongRequests(life: Life): Refusal[] {
+  const address = life.address('carol');
+  const wallet = { ticker: 'CORE', address };
+  const exit = { ...wallet, shares: '1000000000000000000', stopNav: 1 };
+  const agent = { owner: address, key: address, ticker: 'CORE' };
+  const session = `/v1/agent/session?owner=${address}`;
+  const vault = life.fork.vault('CORE');
+  return [
+    get('/v1/nothing', 404, 'NOT_FOUND'),
+    get('/v1/tx/buy', 405, 'METHOD_NOT_ALLOWED'),
+    post('/v1/markets', {}, 405, 'METHOD_NOT_ALLOWED'),
+    get('/v1/markets?fields=ticker,apy', 400, 'BAD_REQUEST'),
+    get('/v1/markets?prices=1', 400, 'BAD_REQUEST'),
+    get('/v1/baskets?fields=apy', 400, 'BAD_REQUEST'),
+    get('/v1/baskets/NONE', 404, 'UNKNOWN_BASKET'),
+    get('/v1/indexes/NONE', 404, 'UNKNOWN_BASKET'),
+    get('/v1/wallet/alice', 400, 'BAD_REQUEST'),
+    get(`/v1/wallet/0x${'5e'.repeat(32)}`, 400, 'BAD_REQUEST'),
+    get('/v1/orders/0x12', 400, 'BAD_REQUEST'),
+    get('/v1/jobs?executor=me', 400, 'BAD_REQUEST'),
+    get(session, 400, 'BAD_REQUEST'),
+    get(`${session}&key=0x12`, 400, 'BAD_REQUEST'),
+    get(`${session}&key=${address}&chain=1`, 400, 'BAD_REQUEST'),
+    post('/v1/tx/buy', '{"ticker":', 400, 'BAD_REQUEST'),
+    post('/v1/tx/buy', JSON.stringify('x'.repeat(400_000)), 413, 'BAD_REQUEST'),
+    { ...post('/v1/tx/buy', 'x=1', 415, 'BAD_REQUEST'), headers: { 'content-type': 'text/plain' } },
+    post('/v1/tx/buy', { ...wallet, amountUsdg: '5' }, 400, 'BAD_REQUEST'),
+    post('/v1/tx/buy', { ...wallet, amountUsdg: 5, slippageBps: 1_001 }, 400, 'BAD_REQUEST'),
+    post('/v1/tx/buy', { ...wallet, ticker: 'NONE', amountUsdg: 5 }, 400, 'UNKNOWN_BASKET'),
+    post('/v1/tx/buy', { ...wallet, ticker: 'PREIPO', amountUsdg: 50 }, 422, 'NO_ROUTE'),
+    post('/v1/tx/sell', { ...wallet, shares: '1e18' }, 400, 'BAD_REQUEST'),
+    post('/v1/tx/sell', { ...wallet, shares: '1', fraction: 0.5 }, 400, 'BAD_REQUEST'),
+    post('/v1/tx/sell', { ...wallet, shares: exit.shares }, 400, 'INSUFFICIENT_SHARES'),
+    post('/v1/tx/sell', { ...wallet, shares: 'max' }, 400, 'INSUFFICIENT_SHARES'),
+    post('/v1/tx/exit', { ...exit, stopNav: 5, tpNav: 5 }, 400, 'BAD_REQUEST'),
+    post('/v1/tx/exit', { ...exit, expiryDays: 91 }, 400, 'BAD_REQUEST'),
+    post('/v1/tx/exit', exit, 400, 'INSUFFICIENT_SHARES'),
+    post('/v1/tx/exit', { ...exit, ticker: 'FRESH' }, 422, 'NO_REFERENCE'),
+    post('/v1/tx/limit', { ...wallet, amountUsdg: 50, expiryDays: 0 }, 400, 'BAD_REQUEST'),
+    post('/v1/tx/limit', { ...wallet, ticker: 'FRESH', amountUsdg: 50 }, 422, 'NO_REFERENCE'),
+    post('/v1/tx/redeem', { ...wallet, shares: '1', mode: 'usdg' }, 400, 'BAD_REQUEST'),
+    post('/v1/tx/cancel', { orderId: `0x${'12'.repeat(32)}` }, 404, 'NOT_FOUND'),
+    post('/v1/tx/cancel', { orderId: `0x${'12'.repeat(32)}`, escrow: vault }, 400, 'BAD_REQUEST'),
+    post('/v1/agent/trade', { ...agent, side: 'buy' }, 400, 'BAD_REQUEST'),
+    post('/v1/agent/trade', { ...agent, side: 'buy', amountUsdg: 20, x: 1 }, 400, 'BAD_REQUEST'),
+    post('/v1/agent/trade', { ...agent, side: 'sell', shares: 'max' }, 400, 'BAD_REQUEST'),
+    post(
+      '/v1/agent/trade',
+      { ...agent, ticker: 'NONE', side: 'buy', amountUsdg: 20 },
+      400,
+      'UNKNOWN_BASKET',
+    ),
+  ];
+}
+
+/** What the session of bob's agent may not do; the account has a grant of 100 bps and about $60. */
+export function sessionRefusals(life: Life): Refusal[] {
+  const agent = { owner: life.address('bob'), key: life.address('agent'), ticker: 'CORE' };
+  const buy = { ...agent, side: 'buy', amountUsdg: 20, slippageBps: 100 };
+  const sell = { ...agent, side: 'sell', shares: (10n ** 24n).toString() };
+  const trade = (body: object, status: number, code: ErrorCode) =>
+    post('/v1/agent/trade', body, status, code);
+  return [
+    trade({ ...buy, key: life.address('carol') }, 403, 'SESSION_INACTIVE'),
+    trade({ ...buy, slippageBps: 101 }, 403, 'SESSION_LIMIT'),
+    trade({ ...buy, amountUsdg: 5_000 }, 403, 'SESSION_LIMIT'),
+    trade({ ...buy, amountUsdg: 300 }, 422, 'INSUFFICIENT_FUNDS'),
+    trade({ ...buy, feeUsdg: '10000001' }, 400, 'BAD_REQUEST'),
+    trade({ ...buy, ticker: 'FRESH' }, 422, 'NO_REFERENCE'),
+    trade(sell, 422, 'INSUFFICIENT_SHARES'),
+  ];
+}
+
+/** The guardian pauses the protocol: agents are told to come back later. */
+export async function pausedRefusal(life: Life): Promise<Refusal> {
+  const pause: Hex = encodeFunctionData({ abi: protocolPauseAbi, functionName: 'pause' });
+  await life.send('guardian', { to: life.fork.deployment.pause, data: pause });
+  const [owner, key] = [life.address('bob'), life.address('agent')];
+  const buy = { owner, key, ticker: 'CORE', side: 'buy', amountUsdg: 20, slippageBps: 100 };
+  return post('/v1/agent/trade', buy, 503, 'PAUSED');
+}
+
+/** With the chain out of reach, where the documents ask for a 502 rather than for stale figures. */
+export function unreachableRefusals(life: Life): Refusal[] {
+  const [owner, key] = [life.address('bob'), life.address('agent')];
+  const wallet = { ticker: 'CORE', address: owner };
+  return [
+    get(`/v1/agent/session?owner=${owner}&key=${key}`, 502, 'UPSTREAM'),
+    post('/v1/tx/buy', { ...wallet, amountUsdg: 50 }, 502, 'UPSTREAM'),
+  ];
+}

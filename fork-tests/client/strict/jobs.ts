@@ -1,0 +1,92 @@
+/** What anyone may execute, and the routes that sell shares taken in kind (wire.md, Reads and Cover). */
+import { addr, bps, callData, hash, int, isoTime, matching, wei, words } from './formats.ts';
+import { symbol, ticker } from './marks.ts';
+import { array, type Infer, literal, nullable, object, type Rule } from './shape.ts';
+
+export const tx = object({ to: addr, data: callData, value: wei });
+
+const toContract: Rule<{ tx: { to: string }; contract: string }> = (job) =>
+  job.tx.to.toLowerCase() === job.contract.toLowerCase() ? undefined : 'tx.to is not contract';
+
+const job = object(
+  {
+    type: literal('sell', 'limit', 'schedule'),
+    contract: addr,
+    id: hash,
+    ticker: nullable(ticker),
+    feeUsdg: wei,
+    slippageBps: bps,
+    tx,
+    armData: callData,
+  },
+  {
+    optional: { vault: addr },
+    rules: [
+      toContract,
+      ({ tx: { value } }) => (value === '0' ? undefined : 'a job takes no ETH'),
+      // Nobody executes another order than the one that was read.
+      ({ id, tx: { data } }) => (data.includes(id.slice(2)) ? undefined : 'tx is of another id'),
+      ({ id, armData }) => (armData.includes(id.slice(2)) ? undefined : 'armData is of another id'),
+    ],
+  },
+);
+
+const skipped = array(object({ type: words, id: words, reason: words }));
+
+export const jobs = object({ asOf: isoTime, jobs: array(job), skipped, note: words });
+
+const payout = object(
+  {
+    type: literal('snapshot', 'settle', 'payout', 'void'),
+    contract: addr,
+    id: matching(/^(0x[0-9a-fA-F]{64}|0|[1-9]\d*|\S+)$/, 'an id', ['', ' ']),
+    ticker,
+    vault: addr,
+    week: int({ min: 0, max: 2 ** 32 - 1 }),
+    feeUsdg: wei,
+    tx,
+  },
+  { rules: [toContract] },
+);
+
+export const payouts = object({ asOf: isoTime, payouts: array(payout), skipped, note: words });
+
+const swapCall = object({
+  router: addr,
+  tokenIn: addr,
+  tokenOut: addr,
+  amountIn: wei,
+  callData,
+});
+
+export const sellRoutes = object(
+  {
+    vault: addr,
+    shares: wei,
+    zapper: addr,
+    router: addr,
+    swaps: array(swapCall),
+    legs: array(object({ symbol, token: addr, amountIn: wei })),
+    unrouted: array(addr),
+    note: words,
+  },
+  {
+    rules: [
+      ({ swaps, legs }) =>
+        swaps.every(({ tokenIn }) => legs.some(({ token }) => token === tokenIn))
+          ? undefined
+          : 'a swap of what is no leg',
+      ({ swaps, unrouted }) =>
+        swaps.some(({ tokenIn }) => unrouted.includes(tokenIn))
+          ? 'a swap of what has no route'
+          : undefined,
+      ({ swaps, legs }) =>
+        swaps.every(({ tokenIn, amountIn }) =>
+          legs.some((leg) => leg.token === tokenIn && BigInt(amountIn) <= BigInt(leg.amountIn)),
+        )
+          ? undefined
+          : 'a swap of more than its leg',
+    ],
+  },
+);
+export type Job = Infer<typeof job>;

@@ -1,0 +1,38 @@
+/**
+ * What the strict parser lets go, all of it: fields that may be missing from an answer, by route. Each is optional in
+ * wire.md (`?`), an extra field of ours, or an entry of a map whose keys no document fixes.
+ */
+const PLAN = ['asOfBlock', 'expiresAt', 'fees', 'simulation', 'simulation.gas', 'warnings'];
+/** Where an approval may be needed. */
+const APPROVED = [...PLAN, 'simulation.afterApproval', 'simulation.afterApproval.gas'];
+const STAMP = ['asOfMs', 'live'];
+
+export const MAY_BE_MISSING: Readonly<Record<string, readonly string[]>> = sorted({
+  'GET /': ['docs', 'endpoints.*', 'mcp', 'url'],
+  'GET /v1/baskets/{ticker}': STAMP,
+  'GET /v1/indexes/{ticker}': STAMP,
+  'GET /v1/markets': ['prices.*'],
+  'GET /v1/wallet/{address}': ['note'],
+  'GET /v1/orders/{address}': ['orders.*.deadline'],
+  'GET /v1/jobs': ['jobs.*.vault'],
+  'POST /v1/tx/buy': APPROVED,
+  'POST /v1/tx/sell': APPROVED,
+  'POST /v1/tx/exit': [...APPROVED, 'deadline'],
+  'POST /v1/tx/limit': [...APPROVED, 'deadline', 'simulation.afterApproval.reason'],
+  'POST /v1/tx/redeem': [...PLAN, 'receives'],
+  'POST /v1/tx/cancel': PLAN,
+  'POST /v1/tx/schedule': [...APPROVED, 'deadline', 'everySeconds', 'kind', 'note', 'totalUsdg'],
+  'POST /v1/agent/trade': ['typedData.types.EIP712Domain'],
+});
+
+function sorted(table: Record<string, string[]>): Record<string, string[]> {
+  return Object.fromEntries(
+    Object.entries(table).map(([route, names]) => [route, names.toSorted()]),
+  );
+}
+
+/** Fields of the documents that no answer here has, and why. */
+export const NOT_SEEN: readonly string[] = [
+  // A node without eth_simulateV1.
+  'plans simulation.afterApproval.skipped',
+];
