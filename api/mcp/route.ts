@@ -1,8 +1,10 @@
 /** POST /mcp: Streamable HTTP, stateless, JSON answers, over both protocol eras. GET and DELETE are 405 like any other. */
 import { toNodeHandler } from '@modelcontextprotocol/node';
+import { bodyTextOf } from '../../runtime/http/server.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import type { RouteContext } from '../http/context.ts';
+import { exactNumbers } from '../http/exact-numbers.ts';
 import { createToolCaller } from './call.ts';
 import { acceptJson, allowedHostnames, oneMessage, refuseStrangers } from './gate.ts';
 import { MCP_PATH } from './json-rpc.ts';
@@ -45,7 +47,8 @@ export function mcpRoute(
     oneMessage,
     async (request, response) => {
       response.set('Cache-Control', 'no-store');
-      await handle(request, response, request.body);
+      // Dollars count as they were written, as on the routes.
+      await handle(request, response, exactNumbers(request.body, bodyTextOf(request)));
     },
   );
 }

@@ -7,13 +7,21 @@ import { z } from 'zod';
 import { ApiError } from '../../runtime/errors.ts';
 import { agentSession } from '../endpoints/agent-session.ts';
 import { agentTrade } from '../endpoints/agent-trade.ts';
+import { basket } from '../endpoints/basket.ts';
 import { markets } from '../endpoints/markets.ts';
+import { navHistory } from '../endpoints/nav-history.ts';
+import { orders } from '../endpoints/orders.ts';
+import { positions } from '../endpoints/positions.ts';
 import { txBuy } from '../endpoints/tx-buy.ts';
 import { txCancel } from '../endpoints/tx-cancel.ts';
 import { txExit } from '../endpoints/tx-exit.ts';
 import { txLimit } from '../endpoints/tx-limit.ts';
 import { txSell } from '../endpoints/tx-sell.ts';
-import { invoke } from '../http/endpoint.ts';
+import { wallet } from '../endpoints/wallet.ts';
+import type { RouteContext } from '../http/context.ts';
+import { type Endpoint, invoke, type RawInput } from '../http/endpoint.ts';
+import { addressPath, navHistoryQuery, tickerPath } from '../schemas/reads.ts';
+import { navSummaryBody } from '../schemas/responses/nav-history.ts';
 import { inputSchemaByKind, inputSchemaOf, outputSchemaOf } from './schemas.ts';
 import type { JsonObject, Tool } from './tool.ts';
 
@@ -34,6 +42,77 @@ const marketsTool: Tool = {
   outputSchema: outputSchemaOf(markets.response),
   openWorld: true,
   run: (context, input) => invoke(markets, context, { query: input }),
+};
+
+/** The body of an endpoint with its own type. */
+async function bodyOf<R extends z.ZodType>(
+  endpoint: Endpoint & { response: R },
+  context: RouteContext,
+  raw: RawInput,
+): Promise<z.output<R>> {
+  return (await invoke(endpoint, context, raw)) as z.output<R>;
+}
+
+const basketTool: Tool = {
+  name: 'basket',
+  title: 'One basket',
+  description:
+    'One basket: marks as in the markets tool, thesis, fee, risk note, constituents with token address, target weight (fraction) and price in dollars; and navSummary over the last days: change, maxDrawdown and volatility as fractions, high and low in dollars. navSummary is null while the history is still being read.',
+  inputSchema: inputSchemaOf(
+    z.object({ ticker: tickerPath.shape.ticker, days: navHistoryQuery.shape.days }),
+    { days: 'Days of NAV history to sum up, 1 to 365.' },
+  ),
+  outputSchema: outputSchemaOf(basket.response.extend({ navSummary: navSummaryBody.nullable() })),
+  openWorld: true,
+  run: async (context, { ticker, days }) => {
+    const params = { ticker };
+    const detail = await bodyOf(basket, context, { params });
+    // A query holds text.
+    const query = { format: 'summary', ...(days === undefined ? {} : { days: textOf(days) }) };
+    const navSummary = await bodyOf(navHistory, context, { params, query }).catch(nullIfUnread);
+    return { ...detail, navSummary };
+  },
+};
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Marks are worth having while the history is not there yet. */
+function nullIfUnread(error: unknown): null {
+  if (error instanceof ApiError && error.code === 'UPSTREAM') return null;
+  throw error;
+}
+
+const accountTool: Tool = {
+  name: 'account',
+  title: 'Wallet, positions, orders',
+  description:
+    'What an address has: wallet (ETH, USDG, own shares as sharesWei in 1e18 units; gasOk false: too little ETH for a trade), positions (shares, value, cost, average entry, realized and unrealized profit, in dollars) and open orders with their ids and escrows. Send walletSharesWei back unchanged to sell.',
+  inputSchema: inputSchemaOf(addressPath, { address: 'Public address of a wallet or account.' }),
+  outputSchema: outputSchemaOf(
+    z.object({
+      address: wallet.response.shape.address,
+      wallet: wallet.response,
+      positions: positions.response.shape.positions,
+      orders: orders.response.shape.orders,
+    }),
+  ),
+  openWorld: true,
+  run: async (context, input) => {
+    const raw = { params: input };
+    const [own, held, open] = await Promise.all([
+      bodyOf(wallet, context, raw),
+      bodyOf(positions, context, raw),
+      bodyOf(orders, context, raw),
+    ]);
+    return {
+      address: own.address,
+      wallet: own,
+      positions: held.positions,
+      orders: open.orders,
+    };
+  },
 };
 
 const buyTool: Tool = {
@@ -149,6 +228,8 @@ const agentTradeTool: Tool = {
 
 export const TOOLS: readonly Tool[] = [
   marketsTool,
+  basketTool,
+  accountTool,
   buyTool,
   sellTool,
   orderTool,
