@@ -5,6 +5,7 @@ import { type CoverTables, coverMigrations } from './cover/cover-tables.ts';
 import { type CheckpointTables, checkpointMigrations } from './indexer/checkpoints.ts';
 import { type VaultTables, vaultMigrations } from './indexer/vault-set.ts';
 import { dueIndexMigrations } from './jobs/due-index.ts';
+import { dueSlotMigrations } from './jobs/due-slots.ts';
 import { type NavTables, navMigrations } from './nav/nav-tables.ts';
 import { type OrderTables, orderMigrations } from './orders/order-tables.ts';
 import { type ScheduleTables, scheduleMigrations } from './orders/schedule-tables.ts';
@@ -26,4 +27,5 @@ export const apiMigrations: Migrations = {
   ...scheduleMigrations,
   ...coverMigrations,
   ...dueIndexMigrations,
+  ...dueSlotMigrations,
 };

@@ -28,6 +28,7 @@ export const jobs = defineEndpoint({
         vault: job.vault,
         feeUsdg: job.feeUsdg.toString(),
         slippageBps: job.slippageBps,
+        slot: job.slot,
         tx: { to: job.contract, data: fillData(job, query.executor), value: '0' },
         armData: job.armData,
       })),

@@ -6,10 +6,12 @@
  * are indexes over expressions of `order_index`: nothing else has to be kept in step with it.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { Address } from 'viem';
+import type { Address, Hex } from 'viem';
 import type { Migrations } from '../../runtime/store/store.ts';
 import { fromRow, type Order } from '../orders/order-index.ts';
 import type { OrderRow, OrderTables } from '../orders/order-tables.ts';
+import type { ScheduleTables } from '../orders/schedule-tables.ts';
+import { type DueSlot, dueSlots, endedSchedules } from './due-slots.ts';
 import type { Place } from './turns.ts';
 
 /** Digits of the largest uint256. */
@@ -61,9 +63,9 @@ function placed(row: OrderRow): PlacedOrder {
 }
 
 export class DueIndex {
-  readonly #db: Kysely<OrderTables>;
+  readonly #db: Kysely<OrderTables & ScheduleTables>;
 
-  constructor(db: Kysely<OrderTables>) {
+  constructor(db: Kysely<OrderTables & ScheduleTables>) {
     this.#db = db;
   }
 
@@ -80,6 +82,21 @@ export class DueIndex {
     if (navs.length === 0) return [];
     const { rows } = await dueQuery(navs, chainTime, after, limit).execute(this.#db);
     return rows.map(placed);
+  }
+
+  /** Slots of schedules in these baskets that are due at `chainTime`, as {@link DueIndex.orders}. */
+  async slots(
+    vaults: readonly Address[],
+    chainTime: number,
+    after: Place,
+    limit: number,
+  ): Promise<DueSlot[]> {
+    return await dueSlots(this.#db, vaults, chainTime, after, limit);
+  }
+
+  /** Open schedules whose last slot has closed, first the one that ended first, at most `limit`. */
+  async ended(chainTime: number, limit: number): Promise<Hex[]> {
+    return await endedSchedules(this.#db, chainTime, limit);
   }
 
   /** Open orders past their deadline, first the one that expired first, at most `limit`. */

@@ -11,8 +11,14 @@ import type { Snapshot } from '../marks/snapshot.ts';
 import type { Service } from '../service.ts';
 import { ScanBoard } from './board.ts';
 import type { NavOf, PlacedOrder } from './due-index.ts';
-import { type Candidate, type Job, type JobType, quoteFills } from './quote-fills.ts';
-import { type Place, START, takeTurn } from './turns.ts';
+import {
+  type Candidate,
+  type FillQuote,
+  type Job,
+  type JobType,
+  quoteFills,
+} from './quote-fills.ts';
+import { comparePlaces, type Place, START, takeTurn } from './turns.ts';
 
 type Skipped = { type: JobType; id: Hex; reason: string };
 
@@ -29,6 +35,9 @@ const MAX_EXAMINED = 200;
 const MAX_LINES = 100;
 /** Reads of one aggregated call stay within what public nodes let a call burn. */
 const ORDERS_PER_READ = 8;
+const READS_AT_ONCE = 4;
+/** A scan that takes longer ends with what it has, and the next one goes on from there. */
+const EXAMINE_MS = 4_000;
 const SCAN_DEADLINE_MS = 10_000;
 
 class JobScanner {
@@ -53,6 +62,8 @@ class JobScanner {
 
     const expired = await due.expired(chainTime, MAX_LINES);
     skip(expired.map(named), 'expired: it can only be sent back to its owner');
+    const ended = await due.ended(chainTime, MAX_LINES);
+    skip(ended.map(scheduled), 'expired: what is left can only be sent back to its owner');
     for (const [reason, blind] of navs.blind) {
       const fetchBlind = fetchDue(this.#service, catalog, blind, chainTime);
       skip(await fetchBlind(START, MAX_LINES), `no valid 10-minute average NAV now (${reason})`);
@@ -64,21 +75,43 @@ class JobScanner {
       return { chainTime, jobs: [], skipped };
     }
     const turn = await takeTurn(fetch, this.#next, MAX_EXAMINED, MAX_LINES);
+    const { quotes, examined } = await this.#examine(turn.now, signal);
+    // Only a scan that came to its end counts as a turn.
+    this.#next = turn.next(examined);
     const jobs: Job[] = [];
-    for (let start = 0; start < turn.now.length; start += ORDERS_PER_READ) {
+    for (const { candidate, quote } of quotes) {
+      if (quote.tag === 'job') jobs.push(quote.job);
+      else skip([candidate], quote.reason);
+    }
+    const waiting = [...turn.now.slice(examined), ...turn.waiting].slice(0, MAX_LINES);
+    skip(waiting, 'more are due than one answer examines: it is in the next one');
+    return { chainTime, jobs, skipped };
+  }
+
+  /** Quotes in order until all are done or the time for it is over. Oldest first. */
+  async #examine(
+    candidates: readonly Candidate[],
+    signal: AbortSignal,
+  ): Promise<{ quotes: { candidate: Candidate; quote: FillQuote }[]; examined: number }> {
+    const quotes: { candidate: Candidate; quote: FillQuote }[] = [];
+    const startedAt = performance.now();
+    while (quotes.length < candidates.length && performance.now() - startedAt < EXAMINE_MS) {
       signal.throwIfAborted();
-      const chunk = turn.now.slice(start, start + ORDERS_PER_READ);
-      const quotes = await quoteFills(this.#service, chunk);
-      quotes.forEach((quote, index) => {
-        const candidate = chunk[index];
-        if (quote.tag === 'job') jobs.push(quote.job);
-        else if (candidate !== undefined) skip([candidate], quote.reason);
+      const wave = candidates.slice(quotes.length, quotes.length + ORDERS_PER_READ * READS_AT_ONCE);
+      const chunks: Candidate[][] = [];
+      for (let start = 0; start < wave.length; start += ORDERS_PER_READ) {
+        chunks.push(wave.slice(start, start + ORDERS_PER_READ));
+      }
+      const found = await Promise.all(chunks.map((chunk) => quoteFills(this.#service, chunk)));
+      found.flat().forEach((quote, index) => {
+        const candidate = wave[index];
+        if (candidate !== undefined) quotes.push({ candidate, quote });
       });
     }
-    skip(turn.waiting, `more than ${MAX_EXAMINED} are due: it is in the next answer`);
-    // Only a scan that was told to somebody counts as a turn.
-    this.#next = turn.next;
-    return { chainTime, jobs, skipped };
+    const oldestFirst = quotes.toSorted((a, b) =>
+      comparePlaces(a.candidate.place, b.candidate.place),
+    );
+    return { quotes: oldestFirst, examined: quotes.length };
   }
 }
 
@@ -119,20 +152,34 @@ function fetchDue(
   navs: readonly NavOf[],
   chainTime: number,
 ): (after: Place, limit: number) => Promise<Candidate[]> {
+  const { due, deployment } = service;
+  const { scheduleEscrow } = deployment;
+  const vaults = navs.map(({ vault }) => vault);
   return async (after, limit) => {
-    const orders = await service.due.orders(navs, chainTime, after, limit);
-    return orders.flatMap((order): Candidate[] => {
-      const basket = catalog.byVault(order.vault);
-      const { id, escrow, amount, place } = order;
-      return basket === null
-        ? []
-        : [{ ...named(order), id, escrow, basket, amount, slot: null, place }];
-    });
+    const [orders, slots] = await Promise.all([
+      due.orders(navs, chainTime, after, limit),
+      due.slots(vaults, chainTime, after, limit),
+    ]);
+    const found = [
+      ...orders.map((order) => ({ ...order, ...named(order), slot: null })),
+      ...slots.map((slot) => ({ ...slot, ...scheduled(slot.id), escrow: scheduleEscrow })),
+    ];
+    return found
+      .toSorted((a, b) => comparePlaces(a.place, b.place))
+      .slice(0, limit)
+      .flatMap(({ type, id, escrow, vault, amount, slot, place }): Candidate[] => {
+        const basket = catalog.byVault(vault);
+        return basket === null ? [] : [{ type, id, escrow, basket, amount, slot, place }];
+      });
   };
 }
 
 function named({ kind, id }: Pick<PlacedOrder, 'kind' | 'id'>): { type: JobType; id: Hex } {
   return { type: kind === 'exit' ? 'sell' : 'limit', id };
+}
+
+function scheduled(id: Hex): { type: JobType; id: Hex } {
+  return { type: 'schedule', id };
 }
 
 /** Calldata of a fill that pays `executor`; the zero address means whoever sends it. */

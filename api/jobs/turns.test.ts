@@ -23,7 +23,7 @@ describe('turns', () => {
       expect(blocks(turn.now)).toEqual([1, 2, 2, 3]);
       expect(turn.now[1]?.place.log).toBe(4);
       expect(turn.waiting).toEqual([]);
-      from = turn.next;
+      from = turn.next(turn.now.length);
     }
   });
 
@@ -31,11 +31,13 @@ describe('turns', () => {
     const fetch = fetchFrom([1, 2, 3, 4, 5].map((block) => due(block)));
     const first = await takeTurn(fetch, START, 2, 1);
     expect([blocks(first.now), blocks(first.waiting)]).toEqual([[1, 2], [3]]);
-    const second = await takeTurn(fetch, first.next, 2, 1);
+    const second = await takeTurn(fetch, first.next(2), 2, 1);
     expect([blocks(second.now), blocks(second.waiting)]).toEqual([[3, 4], [5]]);
-    const third = await takeTurn(fetch, second.next, 2, 1);
-    // Oldest first within an answer, wherever the round began.
-    expect([blocks(third.now), blocks(third.waiting)]).toEqual([[1, 5], [2]]);
+    const third = await takeTurn(fetch, second.next(2), 2, 1);
+    expect([blocks(third.now), blocks(third.waiting)]).toEqual([[5, 1], [2]]);
+    // Cut short, a scan counts for what it examined; when it examined nothing it is made again.
+    expect(third.next(1)).toEqual({ block: 5, log: 0 });
+    expect(third.next(0)).toEqual({ block: 4, log: 0 });
   });
 
   it('reach everything that stays due within a round, whatever else comes and goes', async () => {
@@ -56,7 +58,7 @@ describe('turns', () => {
             expect(turn.now.length).toBeLessThanOrEqual(size);
             expect(new Set(blocks(turn.now)).size).toBe(turn.now.length);
             for (const block of blocks(turn.now)) seen.add(block);
-            from = turn.next;
+            from = turn.next(turn.now.length);
           }
           for (const block of lasting) expect(seen.has(block)).toBe(true);
         },

@@ -14,12 +14,12 @@ export const START: Place = { block: -1, log: -1 };
 export type FetchDue<T> = (after: Place, limit: number) => Promise<T[]>;
 
 export type Turn<T> = {
-  /** To examine now, oldest first. */
+  /** To examine now, in this order: oldest first from where the last scan stopped. */
   now: T[];
   /** Due as well, and first in the next scan; the first few of them. */
   waiting: T[];
-  /** Where the next scan starts. */
-  next: Place;
+  /** Where the next scan starts when the first `examined` of `now` were examined. */
+  next: (examined: number) => Place;
 };
 
 export function comparePlaces(a: Place, b: Place): number {
@@ -49,10 +49,12 @@ export async function takeTurn<T extends { place: Place }>(
   const inTurn = [...ahead, ...wrapped];
   const now = inTurn.slice(0, size);
   const waiting = inTurn.slice(size, wanted);
-  const last = now.at(-1);
   return {
-    now: now.toSorted((a, b) => comparePlaces(a.place, b.place)),
+    now,
     waiting,
-    next: waiting.length === 0 || last === undefined ? START : last.place,
+    next: (examined) => {
+      const everything = examined >= now.length && waiting.length === 0;
+      return everything ? START : (now[examined - 1]?.place ?? from);
+    },
   };
 }

@@ -6,6 +6,7 @@ import { scheduleEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { insertRows } from '../indexer/insert-rows.ts';
 import { selectorOf } from '../indexer/log-words.ts';
 import type { IndexedLog, Projection } from '../indexer/projection.ts';
+import { moveToNextSlot } from '../jobs/due-slots.ts';
 import type { ScheduleTables } from './schedule-tables.ts';
 
 const TOPICS = ['ScheduleCreated', 'SlotFilled', 'OrderCancelled', 'OrderExpired'].map((name) =>
@@ -36,6 +37,7 @@ export function scheduleProjection<DB extends ScheduleTables>(
         .set({ closed_block: null, closed_as: null })
         .where('closed_block', '>', block)
         .execute();
+      await moveToNextSlot(trx);
     },
   };
 }
@@ -60,6 +62,7 @@ async function applyOne(trx: Db, log: IndexedLog): Promise<void> {
         slots: terms.slots,
         interval: terms.interval,
         start_at: terms.startAt,
+        next_at: terms.startAt,
         slippage_bps: terms.slippageBps,
         cap_bps: terms.capBps,
         opened_block: log.block,
@@ -68,6 +71,7 @@ async function applyOne(trx: Db, log: IndexedLog): Promise<void> {
         closed_as: null,
       },
     ]);
+    await moveToNextSlot(trx, args.id);
   } else if (eventName === 'SlotFilled') {
     await insertRows(trx, 'schedule_slot', [
       {
@@ -88,6 +92,7 @@ async function applyOne(trx: Db, log: IndexedLog): Promise<void> {
       .where('id', '=', args.id)
       .where('slots', '=', args.slot + 1)
       .execute();
+    await moveToNextSlot(trx, args.id);
   } else if (eventName === 'OrderCancelled' || eventName === 'OrderExpired') {
     await trx
       .updateTable('schedule_index')

@@ -17,6 +17,8 @@ export type ScheduleRow = {
   interval: number;
   /** Unix seconds of the first slot. */
   start_at: number;
+  /** Unix seconds of the start of the first slot after the last filled one: from then on a slot is due, until the end. */
+  next_at: number;
   slippage_bps: number;
   cap_bps: number;
   opened_block: number;

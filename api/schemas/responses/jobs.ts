@@ -14,6 +14,7 @@ const job = z
     vault: addressText.optional(),
     feeUsdg: weiText,
     slippageBps: z.number().meta({ description: "Basis points: the order's tolerance now." }),
+    slot: z.int().nullable().meta({ description: 'The slot of a schedule that this fills.' }),
     tx: txBody,
     armData: hexText.meta({
       description: 'Calldata to the same contract that starts a price auction.',
