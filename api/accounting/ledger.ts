@@ -97,6 +97,22 @@ export class Ledger {
     return await totalVolume(this.#db);
   }
 
+  /** Shares that the wallet itself held of one vault when the index last looked: what came less what went. */
+  async walletShares(vault: Address, owner: Address): Promise<bigint> {
+    const own = owner.toLowerCase();
+    const rows = await this.#db
+      .selectFrom('share_transfer')
+      .select(['sender', 'receiver', 'shares'])
+      .where((where) => where.or([where('sender', '=', own), where('receiver', '=', own)]))
+      .where('vault', '=', vault.toLowerCase())
+      .execute();
+    return rows.reduce(
+      (sum, { sender, receiver, shares }) =>
+        sum + (receiver === own ? BigInt(shares) : 0n) - (sender === own ? BigInt(shares) : 0n),
+      0n,
+    );
+  }
+
   async #arrival(
     row: ShareTransferRow,
     vault: Address,

@@ -31,7 +31,7 @@ type Attempt = {
 };
 
 /**
- * One aggregated read; for "max" a second one where the balance was not guessed right.
+ * One aggregated read; for "max" a second one where neither the index nor an earlier request knew the balance.
  * @throws ApiError UNKNOWN_BASKET, INSUFFICIENT_SHARES, NO_ROUTE, UPSTREAM.
  */
 export async function buildSell(service: Service, request: SellRequest): Promise<SellPlan> {
@@ -92,7 +92,9 @@ async function readSale(
   const { balances } = service;
   if (request.shares !== 'max')
     return await attempt(service, basket, request, block, request.shares);
-  const guess = balances.guess(basket.vault, request.address);
+  // The index knows every transfer up to a second ago; whatever it says, the chain has the last word.
+  const indexed = await service.ledger.walletShares(basket.vault, request.address).catch(() => 0n);
+  const guess = indexed > 0n ? indexed : balances.guess(basket.vault, request.address);
   const first = await attempt(
     service,
     basket,
