@@ -48,8 +48,8 @@ export async function openIndex(
   });
   const maxRange = options.maxRange ?? 10_000;
   const nav = new NavIndex({
-    db: store.db as never,
-    checkpoints: store.db as never,
+    db: store.db,
+    checkpoints: store.db,
     client,
     deployment,
     reader: new LogReader({ client, logger, maxRange }),

@@ -8,7 +8,6 @@ const index = await openIndex(url, readDeployment(file), {
   maxRange: Number(range),
   overlap: 2,
 });
-process.stdout.write('open\n');
+
 await index.catchUp();
 await index.close();
-process.stdout.write('done\n');
