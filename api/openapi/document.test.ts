@@ -116,8 +116,7 @@ describe('the OpenAPI document', () => {
     const silent: string[] = [];
     for (const { path, method, operation } of operationsOf(document)) {
       for (const parameter of operation.parameters ?? []) {
-        const known =
-          '$ref' in parameter ? resolveRef(document, String(parameter.$ref)) : parameter;
+        const known = '$ref' in parameter ? resolveRef(document, parameter.$ref) : parameter;
         if ((known as { description?: string }).description === undefined) {
           silent.push(`${method} ${path} ${JSON.stringify(parameter)}`);
         }
