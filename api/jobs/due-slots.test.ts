@@ -49,7 +49,7 @@ async function fill(slot: number): Promise<void> {
       .insertInto('schedule_slot')
       .values({ block: 10 + slot, log_index: 0, id: ID, slot, ...money })
       .execute();
-    await moveToNextSlot(trx as never, ID);
+    await moveToNextSlot(trx, ID);
   });
 }
 
@@ -85,7 +85,7 @@ describe('slots of schedules', () => {
     expect(await slotAt(1_150)).toBe(null);
     await store.db.transaction().execute(async (trx) => {
       await trx.deleteFrom('schedule_slot').where('slot', '=', 1).execute();
-      await moveToNextSlot(trx as never);
+      await moveToNextSlot(trx);
     });
     expect(await slotAt(1_150)).toEqual([1, 33n]);
     expect(await slotAt(1_050)).toBe(null);
@@ -104,7 +104,7 @@ describe('slots of schedules', () => {
   it('are what the store reads: no query walks the open schedules', async () => {
     const query = dueSlotsQuery([VAULT], 1_000, START, 10).compile(store.db);
     const explained = { ...query, sql: `explain query plan ${query.sql}` };
-    const { rows } = await store.db.executeQuery<{ detail: string }>(explained as never);
+    const { rows } = await store.db.executeQuery<{ detail: string }>(explained);
     expect(rows.map(({ detail }) => detail)).toContainEqual(
       expect.stringMatching(/USING INDEX schedule_index_next \(closed_block=\? AND next_at<\?\)/),
     );

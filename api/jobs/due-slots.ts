@@ -7,7 +7,7 @@ import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Address, Hex } from 'viem';
 import type { Migrations } from '../../runtime/store/store.ts';
 import type { ScheduleRow, ScheduleTables } from '../orders/schedule-tables.ts';
-import { type Place } from './turns.ts';
+import type { Place } from './turns.ts';
 
 const nextAt = sql`start_at + ${sql.ref('interval')} * coalesce((select max(slot) + 1 from schedule_slot where schedule_slot.id = schedule_index.id), 0)`;
 /** When the last slot closes. */
