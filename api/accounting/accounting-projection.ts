@@ -1,6 +1,5 @@
 /** Feeds transfers, trades and volumes from the events of vaults, zapper, escrows and session module. */
 import type { Transaction } from 'kysely';
-import type { Address } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { chunks, insertRows } from '../indexer/insert-rows.ts';
 import type { IndexedLog, Projection } from '../indexer/projection.ts';
@@ -89,9 +88,4 @@ function* byTransaction(logs: readonly IndexedLog[]): Generator<IndexedLog[]> {
     current.push(log);
   }
   if (current.length > 0) yield current;
-}
-
-/** In lower case, as the rows are. */
-export function rowAddress(address: Address): string {
-  return address.toLowerCase();
 }

@@ -7,7 +7,7 @@ import type { AccountingTables, ShareTransferRow, TradeRow } from './tables.ts';
 import { totalVolume } from './volume.ts';
 
 /** What one order or schedule of an owner has traded so far. USDG base units, every fee counted. */
-export type Execution = {
+type Execution = {
   id: string;
   vault: Address;
   via: 'limit' | 'exit' | 'schedule';

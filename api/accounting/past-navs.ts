@@ -8,7 +8,7 @@ import type { AccountingTables } from './tables.ts';
 export type NavAt = (vault: Address, time: number) => Promise<bigint | null>;
 
 /** A moment: the block's time, and the block itself to find the trades around it. */
-export type Moment = { time: number; block: number };
+type Moment = { time: number; block: number };
 
 /**
  * The NAV of that time; without one, what the last buy or sale before it paid a share, else the first after it. Null

@@ -7,7 +7,7 @@ import { type LogFilter, readLogs, saysNothingOfTheRange } from './read-logs.ts'
 
 export type { LogFilter } from './read-logs.ts';
 
-export type LogReaderOptions = { client: PublicClient; logger: Logger; maxRange: number };
+type LogReaderOptions = { client: PublicClient; logger: Logger; maxRange: number };
 
 export class LogReader {
   readonly #options: LogReaderOptions;
