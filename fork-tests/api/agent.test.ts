@@ -1,21 +1,30 @@
 /** Session and trade plans, executed through the session module by a signed action. */
+import { rmSync } from 'node:fs';
 import { encodeFunctionData, erc20Abi, type Hex, type TypedDataDefinition } from 'viem';
 import { describe, expect, test } from 'vitest';
+import { NonceLanes } from '../../api/session/nonces.ts';
 import {
   accountFactoryAbi,
   protocolPauseAbi,
   safeAbi,
   sessionModuleAbi,
 } from '../../contracts-abi/generated/index.ts';
-import { type ActionJson, actionDigest, actionFromJson } from '../../contracts-abi/typed-data.ts';
+import {
+  type ActionJson,
+  actionDigest,
+  actionFromJson,
+  actionTypedData,
+} from '../../contracts-abi/typed-data.ts';
 import { receiptOf } from '../chain/client.ts';
 import { useFork } from '../harness/fork.ts';
 import { balanceOf, sendCall } from './send-plan.ts';
 import {
   type Answer,
   APPROVAL_URL,
+  type ApiUnderTest,
   expectError,
   expectOk,
+  launchApi,
   RELAYER_URL,
   useApi,
 } from './use-api.ts';
@@ -103,7 +112,7 @@ function planOf(answer: Answer): TradePlan {
 }
 
 /** The host signer signs the typed data as it stands; anybody submits it. */
-async function execute(plan: TradePlan): Promise<void> {
+async function execute(plan: TradePlan): Promise<bigint> {
   const signature = await fork.accounts.agent.account.signTypedData(plan.typedData);
   const data = encodeFunctionData({
     abi: sessionModuleAbi,
@@ -112,6 +121,7 @@ async function execute(plan: TradePlan): Promise<void> {
   });
   const receipt = await sendCall(fork, 'relayer', fork.deployment.sessionModule, data);
   expect(receipt.status).toBe('success');
+  return receipt.gasUsed;
 }
 
 describe('GET /v1/agent/session', () => {
@@ -311,6 +321,81 @@ describe('POST /v1/agent/trade', () => {
     await fork.pushPrice('SPY', 1.06);
     await api.marksSettled();
     expectError(await buy(20), 422, 'NO_REFERENCE', /3%/);
+  });
+
+  test('refuses even a trade without a fee once a lowered limit lies under the fees paid today', async () => {
+    const account = await openAccount();
+    await execute(planOf(await buy(100, { feeUsdg: '9000000' })));
+    const lowered = {
+      key: key(),
+      validUntil: (await fork.now()) + 86_400,
+      maxSlippageBps: 100,
+      coverEnabled: false,
+      dailyLimit: 40n * USD,
+      coverDailyLimit: 0n,
+    };
+    await asAccount(
+      account,
+      fork.deployment.sessionModule,
+      encodeFunctionData({ abi: sessionModuleAbi, functionName: 'grant', args: [lowered] }),
+    );
+    // 20% of $40 is less than the $9 paid.
+    expectError(await buy(10), 403, 'SESSION_LIMIT', /has paid \$9 of network fees today.*\$8/);
+    const shares = await balanceOf(fork, fork.vault('CORE'), account);
+    expectError(await sell(shares.toString()), 403, 'SESSION_LIMIT', /network fees/);
+  });
+
+  // Two hundred and more at once: session/nonces.test.ts, where no chain is waited for.
+  test('builds at once, and those of a second replica, propose nonces that never meet', async () => {
+    const account = await openAccount();
+    await execute(planOf(await buy(100)));
+    const shares = await balanceOf(fork, fork.vault('CORE'), account);
+    const replica = await launchApi(fork.url, fork.deployment);
+    try {
+      await replica.marksSettled();
+      const body = {
+        owner: owner(),
+        key: key(),
+        ticker: 'CORE',
+        side: 'sell',
+        shares: shares.toString(),
+      };
+      const noncesOf = async (each: Pick<ApiUnderTest, 'post'>, count: number) => {
+        const builds = Array.from({ length: count }, () => each.post('/v1/agent/trade', body));
+        return (await Promise.all(builds)).map((answer) => BigInt(planOf(answer).action.nonce));
+      };
+      const [ours, theirs] = await Promise.all([noncesOf(api, 40), noncesOf(replica, 10)]);
+      expect(new Set([...ours, ...theirs]).size).toBe(50);
+      const wordsOf = (nonces: readonly bigint[]) => new Set(nonces.map((nonce) => nonce >> 8n));
+      // The cheap ones: a replica's own word of storage, or two where earlier builds had begun it.
+      expect(wordsOf(ours).size).toBeLessThanOrEqual(2);
+      expect(wordsOf(theirs).size).toBe(1);
+    } finally {
+      await replica.stop();
+      rmSync(replica.folder, { recursive: true, force: true });
+    }
+  });
+
+  test('a second action of a word costs a fifth of the storage that the first did', async () => {
+    await openAccount();
+    // The first buys also create balances: the third and the fourth differ by their nonces alone.
+    const gas: bigint[] = [];
+    const fresh = new NonceLanes();
+    for (let count = 0; count < 4; count += 1) {
+      const plan = planOf(await buy(20));
+      if (count === 2) {
+        const epoch = 1;
+        plan.action.nonce = fresh.propose(plan.action.account, key(), epoch).toString();
+        plan.typedData = actionTypedData(
+          actionFromJson(plan.action),
+          fork.deployment.sessionModule,
+        ) as TypedDataDefinition;
+      }
+      gas.push(await execute(plan));
+    }
+    const [, , inFreshWord = 0n, inUsedWord = 0n] = gas;
+    expect(inFreshWord - inUsedWord).toBeGreaterThan(15_000n);
+    expect(inFreshWord - inUsedWord).toBeLessThan(19_000n);
   });
 
   test('refuses malformed terms', async () => {
