@@ -1,10 +1,17 @@
 /** Pools as Uniswap's own SDK computes them, read from the chain: another implementation than ours, of everything. */
 import { CurrencyAmount, type Price, Token } from '@uniswap/sdk-core';
-import { Pool, type TickDataProvider } from '@uniswap/v3-sdk';
+import { FeeAmount, Pool, type TickDataProvider } from '@uniswap/v3-sdk';
 import type { Address } from 'viem';
 import { CHAIN_ID } from '../../contracts-abi/constants.ts';
 import { uniswapV3FactoryAbi, uniswapV3PoolAbi } from '../../contracts-abi/generated/index.ts';
 import type { Fork } from '../harness/fork.ts';
+
+const TIERS = new Map([
+  [100, FeeAmount.LOWEST],
+  [500, FeeAmount.LOW],
+  [3_000, FeeAmount.MEDIUM],
+  [10_000, FeeAmount.HIGH],
+]);
 
 export type Hop = { tokenIn: Address; tokenOut: Address; fee: number };
 
@@ -68,10 +75,12 @@ export class PoolBook {
       client.readContract({ ...read, functionName: 'slot0' }),
       client.readContract({ ...read, functionName: 'liquidity' }),
     ]);
+    const tier = TIERS.get(fee);
+    if (tier === undefined) throw new Error(`no fee tier ${fee}`);
     return new Pool(
       this.token(a),
       this.token(b),
-      fee,
+      tier,
       slot0[0].toString(),
       liquidity.toString(),
       slot0[1],
