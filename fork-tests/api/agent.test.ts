@@ -389,7 +389,7 @@ describe('POST /v1/agent/trade', () => {
         plan.typedData = actionTypedData(
           actionFromJson(plan.action),
           fork.deployment.sessionModule,
-        ) as TypedDataDefinition;
+        );
       }
       gas.push(await execute(plan));
     }

@@ -92,6 +92,7 @@ export const bench: Bench = async ({ say }) => {
     const api = await startApi(anvil.url, manifest);
     servers.push(api);
     const recorded = await startApi(proxy.url, manifest);
+    servers.push(recorded);
     const buildAt = (url: string) => async () => {
       const response = await fetch(`${url}/v1/tx/buy`, {
         method: 'POST',
@@ -101,7 +102,10 @@ export const bench: Bench = async ({ say }) => {
       const plan = (await response.json()) as { simulation?: { ok: boolean | null } };
       if (plan.simulation?.ok !== true) throw new Error(`no plan: ${JSON.stringify(plan)}`);
     };
-    const seen = await recordCalls(proxy, buildAt(recorded.url)).finally(() => recorded.stop());
+    const seen = await recordCalls(proxy, buildAt(recorded.url));
+    // Its background work must not take part in what follows.
+    await recorded.stop();
+    servers.pop();
     // Marks are read beside the build; only the build's own calls know the wallet.
     const calls = seen.filter((call) => mentions(call, account.address));
     const [read, ...dryRun] = calls;
