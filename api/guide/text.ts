@@ -27,11 +27,14 @@ import { agentTrade } from '../endpoints/agent-trade.ts';
 import { basket } from '../endpoints/basket.ts';
 import { jobs } from '../endpoints/jobs.ts';
 import { markets } from '../endpoints/markets.ts';
+import { navHistory } from '../endpoints/nav-history.ts';
 import { orders } from '../endpoints/orders.ts';
+import { positions } from '../endpoints/positions.ts';
 import { txBuy } from '../endpoints/tx-buy.ts';
 import { txCancel } from '../endpoints/tx-cancel.ts';
 import { txExit } from '../endpoints/tx-exit.ts';
 import { txLimit } from '../endpoints/tx-limit.ts';
+import { txRedeem } from '../endpoints/tx-redeem.ts';
 import { txSell } from '../endpoints/tx-sell.ts';
 import { wallet } from '../endpoints/wallet.ts';
 import type { Endpoint } from '../http/endpoint.ts';
@@ -95,11 +98,12 @@ function units(): string {
 function walletLoop(): string {
   return `## Trade with a plain wallet
 
-1. ${route(markets)}?prices=0&fields=ticker,nav,buyCostBps: pick a basket. live false: marks are stale, do not trade on them. Detail: ${route(basket)}.
+1. ${route(markets)}?prices=0&fields=ticker,nav,buyCostBps: pick a basket. live false: marks are stale, do not trade on them. Detail: ${route(basket)}; history: ${route(navHistory)}?format=summary&days=7.
 2. ${route(wallet)}: usdg to spend; gasOk false: send ETH for gas first.
 3. ${route(txBuy)} {"ticker","amountUsdg":50,"address"}. Optional slippageBps, default ${slippageSchema.parse(undefined)}. Never a partial buy.
-4. approval not null: sign and send it, wait until it is mined. Then tx. simulation.ok false: do not send, reason says why. null with an approval: simulated only after it. Heed warnings.
-5. ${route(txSell)} {"ticker","address","shares":"max"}, or exact sharesWei, or "max" with "fraction":0.5. Approval first, then tx; USDG arrives in the same transaction.
+4. approval not null: sign and send it, wait until it is mined. Then tx. simulation.ok false: do not send, reason says why. null with an approval: afterApproval is the dry run of both. Heed warnings.
+5. ${route(positions)}: value, average entry, profit, walletSharesWei.
+6. ${route(txSell)} {"ticker","address","shares":"max"}, or exact sharesWei, or "max" with "fraction":0.5. Approval first, then tx; USDG arrives in the same transaction. ${route(txRedeem)} gives the tokens instead.
 
 Plans age: build, sign and send at once. A mined transaction that reverted (price moved past minShares or minOutUsdg) cost gas alone: rebuild.`;
 }
