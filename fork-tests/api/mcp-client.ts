@@ -1,9 +1,11 @@
 /** Clients of the MCP endpoint, of both protocol eras. */
 import { request as httpRequest } from 'node:http';
+import {
+  Client as CurrentClient,
+  StreamableHTTPClientTransport as CurrentTransport,
+} from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { expect } from 'vitest';
 
 export const CURRENT_VERSION = '2026-07-28';
 
@@ -36,35 +38,20 @@ export async function legacyClient(url: string): Promise<McpClient> {
   };
 }
 
-/** The messages of the protocol of 2026-07-28, each whole by itself. */
+/** The SDK's client of the protocol of 2026-07-28. */
 export async function currentClient(url: string): Promise<McpClient> {
-  const ask = async (method: string, params: Record<string, unknown> = {}) => {
-    const { headers, body } = currentMessage(method, params);
-    const answer = await post(url, body, headers);
-    expect(answer, answer.text).toMatchObject({ status: 200 });
-    const { result, error } = answer.json as { result?: never; error?: { message: string } };
-    if (result === undefined) throw new Error(error?.message ?? 'neither result nor error');
-    return result as Record<string, unknown>;
-  };
-  const discovered = await ask('server/discover');
-  expect(discovered).toMatchObject({ supportedVersions: [CURRENT_VERSION] });
-  const list = async () => (await ask('tools/list')).tools as ListedTool[];
-  const ajv = new Ajv2020({ strict: false, validateFormats: false });
-  const valid = new Map<string, ValidateFunction>();
-  for (const { name, outputSchema } of await list()) {
-    if (outputSchema !== undefined) valid.set(name, ajv.compile(outputSchema));
-  }
+  const client = new CurrentClient(
+    { name: 'test', version: '1.0.0' },
+    { versionNegotiation: { mode: { pin: CURRENT_VERSION } } },
+  );
+  await client.connect(new CurrentTransport(new URL(`${url}/mcp`)));
+  // The client checks an answer against its tool's output schema once it has listed the tools.
+  await client.listTools();
   return {
-    list,
-    call: async (name, input = {}) => {
-      const answer = (await ask('tools/call', { name, arguments: input })) as unknown as ToolAnswer;
-      const check = valid.get(name);
-      if (check !== undefined && !check(answer.structuredContent)) {
-        throw new Error(`${name}: ${ajv.errorsText(check.errors)}`);
-      }
-      return answer;
-    },
-    close: async () => undefined,
+    list: async () => (await client.listTools()).tools as ListedTool[],
+    call: async (name, input = {}) =>
+      (await client.callTool({ name, arguments: input })) as ToolAnswer,
+    close: () => client.close(),
   };
 }
 
