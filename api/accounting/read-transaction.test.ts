@@ -60,18 +60,37 @@ const transfer = (from: Address, to: Address, value: bigint) =>
   log(VAULT, basketVaultAbi, 'Transfer', { from, to, value });
 const swap = (name: 'Bought' | 'Sold', payer: Address, to: Address) =>
   log(protocol.zapper, basketZapperAbi, name, {
-    ...{ payer, to, vault: VAULT, shares: 50n },
-    ...{ gross: 1_000n, fee: 2n },
+    payer,
+    to,
+    vault: VAULT,
+    shares: 50n,
+    gross: 1_000n,
+    fee: 2n,
   });
 const executed = (account: Address, kind: number) =>
   log(protocol.sessionModule, sessionModuleAbi, 'Executed', {
-    ...{ account, key: RELAYER, digest: ID, nonce: 9n, kind, vault: VAULT },
-    ...{ shares: 50n, usdg: 1_002n, fee: 77n, relayer: RELAYER },
+    account,
+    key: RELAYER,
+    digest: ID,
+    nonce: 9n,
+    kind,
+    vault: VAULT,
+    shares: 50n,
+    usdg: 1_002n,
+    fee: 77n,
+    relayer: RELAYER,
   });
 const filled = (emitter: Address) =>
   log(emitter, exitEscrowAbi, 'OrderFilled', {
-    ...{ id: ID, owner: ALICE, vault: VAULT, executor: RELAYER, shares: 50n },
-    ...{ gross: 1_000n, protocolFee: 2n, executorFee: 10n, net: 988n },
+    id: ID,
+    owner: ALICE,
+    vault: VAULT,
+    executor: RELAYER,
+    shares: 50n,
+    gross: 1_000n,
+    protocolFee: 2n,
+    executorFee: 10n,
+    net: 988n,
   });
 
 const kindsOf = (logs: IndexedLog[]) =>
@@ -88,8 +107,16 @@ describe('a transaction', () => {
     ]);
     expect(trades).toMatchObject([
       {
-        ...{ kind: 'buy', via: 'wallet', owner: ALICE, vault: VAULT, order_id: null },
-        ...{ shares: '50', gross: '1000', protocol_fee: '2', executor_fee: '0', network_fee: '0' },
+        kind: 'buy',
+        via: 'wallet',
+        owner: ALICE,
+        vault: VAULT,
+        order_id: null,
+        shares: '50',
+        gross: '1000',
+        protocol_fee: '2',
+        executor_fee: '0',
+        network_fee: '0',
       },
     ]);
   });
@@ -138,8 +165,14 @@ describe('a transaction', () => {
 
   it('with shares into an order, and out of it, moves none; a gift to the escrow is one', () => {
     const terms = {
-      ...{ vault: VAULT, shares: 50n, stopNav: 1n, tpNav: 0n, hardFloorNav: 0n },
-      ...{ slippageBps: 100, capBps: 500, deadline: 9 },
+      vault: VAULT,
+      shares: 50n,
+      stopNav: 1n,
+      tpNav: 0n,
+      hardFloorNav: 0n,
+      slippageBps: 100,
+      capBps: 500,
+      deadline: 9,
     };
     const { exitEscrow } = protocol;
     const created = log(exitEscrow, exitEscrowAbi, 'ExitCreated', {
@@ -155,7 +188,10 @@ describe('a transaction', () => {
 
   it('with a redemption in kind is told, and the burnt shares left without a price', () => {
     const redeemed = log(VAULT, basketVaultAbi, 'Redeemed', {
-      ...{ holder: ALICE, to: ALICE, shares: 50n, amounts: [1n, 2n] },
+      holder: ALICE,
+      to: ALICE,
+      shares: 50n,
+      amounts: [1n, 2n],
     });
     const { transfers, trades } = readTransaction([transfer(ALICE, ZERO, 50n), redeemed], protocol);
     expect(transfers).toMatchObject([{ kind: 'move', sender: ALICE }]);
