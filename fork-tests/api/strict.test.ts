@@ -5,6 +5,7 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Corpus } from '../client/corpus.ts';
+import { liveThroughWeekend } from '../client/cover-scene.ts';
 import {
   pausedRefusal,
   type Refusal,
@@ -14,7 +15,6 @@ import {
 } from '../client/refusals.ts';
 import { actAsAgent, executeJobs, Life, look, placeOrders, trade } from '../client/scenario.ts';
 import { ERRORS } from '../client/strict/errors.ts';
-import { LATER } from '../client/strict/marks.ts';
 import { mutate, type Outcome } from '../client/strict/mutations.ts';
 import { ROUTES, shapeOf } from '../client/strict/routes.ts';
 import { notesOf } from '../client/strict/shape.ts';
@@ -43,6 +43,7 @@ beforeAll(async () => {
   await trade(life);
   await placeOrders(life);
   await executeJobs(life);
+  await liveThroughWeekend(life);
   await actAsAgent(life);
   for (const wanted of [...wrongRequests(life), ...sessionRefusals(life)]) await refuse(wanted);
   await refuse(await pausedRefusal(life));
@@ -119,8 +120,7 @@ describe('answers of the api', () => {
       for (const { place } of notesOf(shape, body).seen) seen.add(fieldOf(route, place.name));
       for (const name of shape.names('')) declared.add(fieldOf(route, name));
     }
-    const wanted = ROUTES.filter((route) => !LATER.includes(route));
-    expect(wanted.filter((route) => !seen.has(route))).toEqual([]);
+    expect(ROUTES.filter((route) => !seen.has(route))).toEqual([]);
     const unseen = [...declared].filter((field) => !seen.has(field));
     expect(unseen.sort()).toEqual(NOT_SEEN.toSorted());
   });
@@ -130,26 +130,29 @@ describe('answers of the api', () => {
     for (const { request, route, status, body } of corpus.answers) {
       // A document of its own, with tests of its own.
       if (route === 'GET /openapi.json') continue;
+      // Each field of a day of minutes is in shorter answers of the same route.
+      if (JSON.stringify(body).length > 50_000) continue;
       outcomes.set(route, [...(outcomes.get(route) ?? []), mutate(shapeOf(request, status), body)]);
     }
     let tried = 0;
+    const passed: object[] = [];
     const missing: Record<string, string[]> = {};
     for (const [route, all] of outcomes) {
       tried += all.reduce((sum, outcome) => sum + outcome.tried, 0);
       const deletions = gathered(all.map((outcome) => outcome.deletions));
       if (deletions.length > 0) missing[route] = deletions;
-      const unknown = gathered(all.map((outcome) => outcome.unknown));
       const alternatives = gathered(all.map((outcome) => outcome.alternatives));
-      const retypes = gathered(all.map((outcome) => outcome.retypes));
-      const deformed = gathered(all.map((outcome) => outcome.deformed));
-      expect({ route, unknown, deformed }).toEqual({ route, unknown: [], deformed: [] });
-      // Of another type only where the documents allow two.
-      expect({ route, retypes: retypes.filter((name) => !alternatives.includes(name)) }).toEqual({
-        route,
-        retypes: [],
-      });
+      const found = {
+        unknown: gathered(all.map((outcome) => outcome.unknown)),
+        deformed: gathered(all.map((outcome) => outcome.deformed)),
+        // Of another type only where the documents allow two.
+        retypes: gathered(all.map((outcome) => outcome.retypes)).filter(
+          (name) => !alternatives.includes(name),
+        ),
+      };
+      if (Object.values(found).some((names) => names.length > 0)) passed.push({ route, ...found });
     }
-    expect(missing).toEqual(MAY_BE_MISSING);
+    expect({ passed, missing }).toEqual({ passed: [], missing: MAY_BE_MISSING });
     expect(tried).toBeGreaterThan(10_000);
   });
 });

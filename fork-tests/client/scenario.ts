@@ -95,7 +95,20 @@ export async function look(life: Life): Promise<void> {
     // Holds nothing, not even gas.
     `/v1/wallet/${life.address('agent')}`,
     `/v1/orders/${life.address('alice')}`,
+    `/v1/positions/${life.address('alice')}`,
+    `/v1/strategies/${life.address('alice')}`,
     '/v1/jobs',
+    '/v1/nav/CORE/history?days=2',
+    '/v1/nav/chip/history?res=1d&days=30&format=ohlc',
+    '/v1/nav/MAG7/history?format=close&days=2',
+    '/v1/nav/MAG7/history?format=summary',
+    '/v1/nav/MAG7/history?format=summary&days=365',
+    '/v1/nav/MAG7/history?days=1',
+    // Without a price there is nothing to sum up.
+    '/v1/nav/PREIPO/history?format=summary&days=2',
+    `/v1/leverage/sell-routes?vault=${life.fork.vault('CORE')}&shares=10000000000000000`,
+    // One of its constituents has no route.
+    `/v1/leverage/sell-routes?vault=${life.fork.vault('PREIPO')}&shares=10000000000000000`,
   ]) {
     await corpus.get(path);
   }
@@ -159,6 +172,8 @@ export async function placeOrders(life: Life): Promise<void> {
   await corpus.post('/v1/tx/cancel', { orderId: stop?.id, address: life.address('bob') });
 }
 
+type Bought = { spentUsd: number };
+type Held = { escrowedShares: number };
 type Job = { id: Hex; type: string; tx: Call };
 
 /** One job of each type that exists, executed by a stranger. */
@@ -169,10 +184,19 @@ export async function executeJobs(life: Life): Promise<void> {
   await fork.pushPrice('NVDA', 0.95);
   await fork.warp(610);
   const has = ({ jobs }: { jobs: Job[] }) =>
-    ['sell', 'limit'].every((type) => jobs.some((job) => job.type === type));
+    ['sell', 'limit', 'schedule'].every((type) => jobs.some((job) => job.type === type));
   const { body } = await corpus.until(`/v1/jobs?executor=${life.address('carol')}`, has);
   await corpus.until('/v1/jobs', has);
   for (const { tx } of (body as { jobs: Job[] }).jobs) await life.send('keeper', tx);
+  await corpus.until(`/v1/strategies/${life.address('bob')}`, (answer: { strategies: Bought[] }) =>
+    answer.strategies.some(({ spentUsd }) => spentUsd > 0),
+  );
+  await corpus.until('/v1/stats', ({ volumeAllTime }: { volumeAllTime: number }) => {
+    return volumeAllTime > 0;
+  });
+  await corpus.until(`/v1/positions/${life.address('alice')}`, (answer: { positions: Held[] }) =>
+    answer.positions.some(({ escrowedShares }) => escrowedShares > 0),
+  );
   await fork.warp(86_400);
   await corpus.until('/v1/jobs', ({ skipped }: { skipped: unknown[] }) => skipped.length > 0);
 }

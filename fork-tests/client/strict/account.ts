@@ -1,7 +1,8 @@
 /** What an address has: wallet, positions, open orders, strategies (wire.md, Reads). */
 import { addr, flag, hash, nearly, num, unixSeconds, wei, words } from './formats.ts';
 import { chainId, ticker } from './marks.ts';
-import { array, literal, nothing, nullable, object, oneOf, type Rule } from './shape.ts';
+import { array } from './collections.ts';
+import { literal, nothing, nullable, object, oneOf, type Rule } from './shape.ts';
 
 const amount = num({ min: 0 });
 
@@ -122,13 +123,16 @@ const order = oneOf('kind', [
 
 export const orders = object({ address: addr, orders: array(order) });
 
-const strategy = object({
-  id: words,
-  ticker: nullable(ticker),
-  buys: num({ min: 0 }),
-  sold: num({ min: 0 }),
-  spentUsd: amount,
-  receivedUsd: amount,
-});
+const strategy = object(
+  {
+    id: words,
+    ticker: nullable(ticker),
+    buys: num({ min: 0 }),
+    sold: num({ min: 0 }),
+    spentUsd: amount,
+    receivedUsd: amount,
+  },
+  { ours: { type: words } },
+);
 
 export const strategies = object({ address: addr, strategies: array(strategy) });

@@ -2,7 +2,8 @@
 import { hashTypedData } from 'viem';
 import { addr, flag, hex, int, unixSeconds, url, wei, words } from './formats.ts';
 import { chainId, ticker } from './marks.ts';
-import { type Infer, literal, nothing, object, type Rule, tuple } from './shape.ts';
+import { tuple } from './collections.ts';
+import { type Infer, literal, nothing, object, type Rule } from './shape.ts';
 
 const sessionFields = {
   owner: addr,

@@ -1,7 +1,8 @@
 /** NAV candles and their reduced forms (wire.md, Reads: `/v1/nav/{t}/history`). */
 import { count, num, unixSeconds } from './formats.ts';
 import { ticker } from './marks.ts';
-import { array, literal, nullable, object, type Rule, type Shape, tuple } from './shape.ts';
+import { array, tuple } from './collections.ts';
+import { literal, nullable, object, type Rule, type Shape } from './shape.ts';
 
 const SECONDS = { '1m': 60, '1h': 3_600, '1d': 86_400 } as const;
 type Resolution = keyof typeof SECONDS;

@@ -1,7 +1,8 @@
 /** What anyone may execute, and the routes that sell shares taken in kind (wire.md, Reads and Cover). */
-import { addr, bps, callData, hash, int, isoTime, matching, wei, words } from './formats.ts';
+import { addr, bps, callData, hash, int, isoTime, wei, words } from './formats.ts';
 import { symbol, ticker } from './marks.ts';
-import { array, type Infer, literal, nullable, object, type Rule } from './shape.ts';
+import { array } from './collections.ts';
+import { type Infer, literal, nullable, object, type Rule } from './shape.ts';
 
 export const tx = object({ to: addr, data: callData, value: wei });
 
@@ -21,6 +22,8 @@ const job = object(
   },
   {
     optional: { vault: addr },
+    // Of a schedule: which of its buys is due.
+    ours: { slot: nullable(int({ min: 0 })) },
     rules: [
       toContract,
       ({ tx: { value } }) => (value === '0' ? undefined : 'a job takes no ETH'),
@@ -39,14 +42,18 @@ const payout = object(
   {
     type: literal('snapshot', 'settle', 'payout', 'void'),
     contract: addr,
-    id: matching(/^(0x[0-9a-fA-F]{64}|0|[1-9]\d*|\S+)$/, 'an id', ['', ' ']),
+    /** Decimal, as the ids of offers and positions are. */
+    id: wei,
     ticker,
     vault: addr,
     week: int({ min: 0, max: 2 ** 32 - 1 }),
     feeUsdg: wei,
     tx,
   },
-  { rules: [toContract] },
+  {
+    ours: { positions: array(wei) },
+    rules: [toContract, ({ tx: { value } }) => (value === '0' ? undefined : 'takes no ETH')],
+  },
 );
 
 export const payouts = object({ asOf: isoTime, payouts: array(payout), skipped, note: words });
@@ -66,11 +73,12 @@ export const sellRoutes = object(
     zapper: addr,
     router: addr,
     swaps: array(swapCall),
-    legs: array(object({ symbol, token: addr, amountIn: wei })),
+    legs: array(object({ symbol, token: addr, amountIn: wei }, { ours: { expectedUsdg: wei } })),
     unrouted: array(addr),
     note: words,
   },
   {
+    ours: { grossUsdg: wei, asOfBlock: int({ min: 0 }) },
     rules: [
       ({ swaps, legs }) =>
         swaps.every(({ tokenIn }) => legs.some(({ token }) => token === tokenIn))

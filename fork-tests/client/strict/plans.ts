@@ -2,8 +2,8 @@
 import { addr, callData, count, flag, int, num, unixSeconds, wei, words } from './formats.ts';
 import { tx } from './jobs.ts';
 import { symbol } from './marks.ts';
+import { array } from './collections.ts';
 import {
-  array,
   type Infer,
   literal,
   nothing,

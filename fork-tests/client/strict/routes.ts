@@ -7,7 +7,8 @@ import { jobs, payouts, sellRoutes } from './jobs.ts';
 import { basket, baskets, health, markets, root, stats } from './marks.ts';
 import * as plans from './plans.ts';
 import { matching } from './formats.ts';
-import { map, object, type Shape } from './shape.ts';
+import { map } from './collections.ts';
+import { object, type Shape } from './shape.ts';
 
 export type Request = { method: 'GET' | 'POST'; path: string; body?: unknown };
 

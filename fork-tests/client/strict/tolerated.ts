@@ -5,6 +5,18 @@
 const PLAN = ['asOfBlock', 'expiresAt', 'fees', 'simulation', 'simulation.gas', 'warnings'];
 /** Where an approval may be needed. */
 const APPROVED = [...PLAN, 'simulation.afterApproval', 'simulation.afterApproval.gas'];
+/** Optional each, though all but the last are there with any candle. */
+const SUMMARY = [
+  'change',
+  'from',
+  'high',
+  'last',
+  'low',
+  'maxDrawdown',
+  'open',
+  'to',
+  'volatility',
+].map((key) => `summary.${key}`);
 const STAMP = ['asOfMs', 'live'];
 
 export const MAY_BE_MISSING: Readonly<Record<string, readonly string[]>> = sorted({
@@ -14,7 +26,11 @@ export const MAY_BE_MISSING: Readonly<Record<string, readonly string[]>> = sorte
   'GET /v1/markets': ['prices.*'],
   'GET /v1/wallet/{address}': ['note'],
   'GET /v1/orders/{address}': ['orders.*.deadline'],
-  'GET /v1/jobs': ['jobs.*.vault'],
+  'GET /v1/strategies/{address}': ['strategies.*.type'],
+  'GET /v1/jobs': ['jobs.*.slot', 'jobs.*.vault'],
+  'GET /v1/nav/{ticker}/history': SUMMARY,
+  'GET /v1/leverage/sell-routes': ['asOfBlock', 'grossUsdg', 'legs.*.expectedUsdg'],
+  'GET /v1/cover/payouts': ['payouts.*.positions'],
   'POST /v1/tx/buy': APPROVED,
   'POST /v1/tx/sell': APPROVED,
   'POST /v1/tx/exit': [...APPROVED, 'deadline'],
