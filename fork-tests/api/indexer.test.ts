@@ -7,13 +7,13 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { SHARE, USD } from '../../contracts-abi/constants.ts';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { basketRegistryAbi } from '../../contracts-abi/generated/index.ts';
 import { rpc } from '../anvil.ts';
 import { useFork } from '../harness/fork.ts';
+import { usePostgres } from '../harness/postgres.ts';
 import { type Proxy, type RpcReply, type RpcRequest, startProxy } from '../proxy/proxy.ts';
 import { selectorOf } from '../../api/indexer/log-words.ts';
 import {
@@ -27,6 +27,7 @@ import {
 import { Story } from './story.ts';
 
 const fork = useFork();
+const postgres = usePostgres();
 const story = new Story(fork);
 let proxy: Proxy;
 let folder = '';
@@ -260,8 +261,10 @@ describe('an index that is interrupted', () => {
     expect(rows).toContain(story.address('dave').toLowerCase());
   });
 
-  test.for(databases())('by kills between steps goes on to the same rows, on %s', async (kind) => {
-    await onDatabase(kind, async (database) => {
+  test.for(['SQLite', 'PostgreSQL'] as const)(
+    'by kills between steps goes on to the same rows, on %s',
+    async (kind) => {
+      const database = await databaseUrl(kind);
       const file = join(folder, 'deployment.json');
       writeFileSync(file, JSON.stringify(fork.deployment));
       const range = (await blocksIn(12)).toString();
@@ -281,32 +284,10 @@ describe('an index that is interrupted', () => {
       const survivor = await index({ database });
       await survivor.catchUp();
       expect(await survivor.dump()).toBe(await freshRows());
-    });
-  });
+    },
+  );
 });
 
-/** SQLite always; PostgreSQL where TEST_POSTGRES_URL names a server, in a database of its own there. */
-function databases(): string[] {
-  return process.env.TEST_POSTGRES_URL === undefined ? ['SQLite'] : ['SQLite', 'PostgreSQL'];
-}
-
-async function onDatabase(kind: string, work: (url: string) => Promise<void>): Promise<void> {
-  const server = process.env.TEST_POSTGRES_URL;
-  if (kind === 'SQLite' || server === undefined) {
-    await work(`file:${join(folder, 'killed.sqlite')}`);
-    return;
-  }
-  const name = `index_test_${process.pid}`;
-  const admin = new Client({ connectionString: server });
-  await admin.connect();
-  try {
-    await admin.query(`create database ${name}`);
-    const url = new URL(server);
-    url.pathname = `/${name}`;
-    await work(url.href);
-  } finally {
-    for (const opened of open.splice(0)) await opened.close();
-    await admin.query(`drop database if exists ${name} with (force)`);
-    await admin.end();
-  }
+function databaseUrl(kind: 'SQLite' | 'PostgreSQL'): Promise<string> | string {
+  return kind === 'SQLite' ? `file:${join(folder, 'killed.sqlite')}` : postgres.database('killed');
 }
