@@ -1,8 +1,8 @@
 /** What an endpoint gets: the place to register, the service, and what is shared between requests. */
 import type { HttpApp } from '../../runtime/http/server.ts';
+import type { PayoutScan } from '../cover/payouts.ts';
 import type { Documents } from '../discovery/documents.ts';
 import type { Guide } from '../guide/guide.ts';
-import type { PayoutScan } from '../cover/payouts.ts';
 import type { ScanBoard } from '../jobs/board.ts';
 import type { Scan } from '../jobs/scan.ts';
 import type { MarkBodies } from '../marks/mark-bodies.ts';
