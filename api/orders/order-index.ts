@@ -1,6 +1,6 @@
 /** Questions to the order index, and what the chain says of the same orders now. */
 import type { Kysely } from 'kysely';
-import { type Address, type Hex, isAddressEqual, type PublicClient } from 'viem';
+import { type Address, type Hex, type PublicClient } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { optional, ReadBatch } from '../chain/read-batch.ts';
@@ -106,12 +106,4 @@ export async function confirmOpen(
     const state = states[index]?.() ?? 'none';
     return state === 'open' || state === 'none';
   });
-}
-
-/** Whether an address is one of the order escrows of this deployment. */
-export function isEscrow(deployment: Deployment, address: Address): boolean {
-  return (
-    isAddressEqual(address, deployment.exitEscrow) ||
-    isAddressEqual(address, deployment.limitEscrow)
-  );
 }

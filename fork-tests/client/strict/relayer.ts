@@ -81,7 +81,6 @@ const uncertain = object({
 });
 
 export type Mined = Infer<typeof mined>;
-export type FeeRequired = Infer<typeof feeRequired>;
 
 const BY_STATUS: Record<number, Shape<unknown>> = {
   200: mined,
