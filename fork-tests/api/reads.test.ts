@@ -246,7 +246,7 @@ describe('the edge', () => {
     expectError(await api.get('/v1/nothing'), 404, 'NOT_FOUND');
     const wrong = await api.get('/v1/tx/buy');
     expectError(wrong, 405, 'METHOD_NOT_ALLOWED');
-    expect(wrong.headers.get('allow')).toBe('POST');
+    expect(wrong.headers.get('allow')).toBe('POST, OPTIONS');
     expectError(await api.post('/v1/markets', {}), 405, 'METHOD_NOT_ALLOWED');
     expectError(await api.post('/v1/tx/buy', '{"ticker":'), 400, 'BAD_REQUEST', /JSON/);
     expectError(await api.post('/v1/tx/buy', '[]'), 400, 'BAD_REQUEST', /object/);
