@@ -26,7 +26,13 @@ export async function wireRequest(url: string, options: WireRequest): Promise<Wi
       port,
       method: options.method ?? 'GET',
       path: options.path,
-      headers: options.headers ?? {},
+      // Node frames no body of a GET by itself.
+      headers: {
+        ...(options.body === undefined
+          ? {}
+          : { 'content-length': String(Buffer.byteLength(options.body)) }),
+        ...options.headers,
+      },
       agent: options.agent ?? false,
     });
     sent.once('response', (response) => {
