@@ -15,6 +15,8 @@ import { Agent, Trader } from './loop.ts';
 import { PublicClient, Refused } from './public-client.ts';
 import { type ReverseProxy, startReverseProxy } from './reverse-proxy.ts';
 import { root } from './strict/marks.ts';
+import { mutate } from './strict/mutations.ts';
+import { relayed } from './strict/relayer.ts';
 
 let fork: Fork;
 let proxy: ReverseProxy;
@@ -180,6 +182,18 @@ describe('a client of the public documents', () => {
     expect(sold.posted).toHaveLength(1);
     await view.position('CORE', (position) => position === undefined || position.shares === 0);
     expect((await view.balance()).holdings).toEqual([]);
+  });
+
+  test('refuses what the relayer answered with any one field missing, of another type, or spoilt', () => {
+    const answers = client.relayed.map(({ status, json }) => {
+      const outcome = mutate(relayed(status), json);
+      const { unknown, deformed, retypes, deletions } = outcome;
+      return { status, unknown, deformed, retypes, deletions };
+    });
+    const none = new Set<string>();
+    const strict = { unknown: none, deformed: none, retypes: none };
+    const mined = { status: 200, ...strict, deletions: new Set(['requiredFee', 'digest']) };
+    expect(answers).toEqual([{ status: 402, ...strict, deletions: none }, mined, mined]);
   });
 
   test('sees no URL that was not configured', async () => {

@@ -26,6 +26,8 @@ export class PublicClient {
   readonly base: string;
   /** Every answer as it came, for whoever looks for what does not belong there. */
   readonly texts: string[] = [];
+  /** What the relayer answered. */
+  readonly relayed: { status: number; json: unknown }[] = [];
 
   constructor(base: string) {
     this.base = base.replace(/\/$/, '');
@@ -66,6 +68,7 @@ export class PublicClient {
   /** Posts a signed action to the URL that the plan named. */
   async relay(url: string, signed: { action: object; signature: string }): Promise<Relayed> {
     const { status, json } = await this.fetch(url, 'POST', signed);
+    this.relayed.push({ status, json });
     if (status === 402) return { requiredFee: BigInt(parse(feeRequired, json).requiredFee) };
     if (status === 200) return { mined: parse(mined, json) };
     parse(relayed(status), json);

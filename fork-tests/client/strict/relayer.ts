@@ -4,7 +4,11 @@ import { type Infer, literal, object, ruled, type Shape } from './shape.ts';
 
 const mined = object(
   { ok: literal(true), hash, blockNumber: count, gasUsed: count },
-  { optional: { requiredFee: wei }, absent: ['code', 'error', 'status'] },
+  {
+    optional: { requiredFee: wei },
+    ours: { digest: hash },
+    absent: ['code', 'error', 'status'],
+  },
 );
 
 const pending = object({ ok: literal(true), status: literal('pending'), hash, digest: hash });
