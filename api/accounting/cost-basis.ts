@@ -3,7 +3,8 @@
  *
  * - A buy adds its shares at everything paid for them, fees included.
  * - A sale takes its part of the cost with it, rounded up; its proceeds after fees less that part are realised.
- * - A transfer in enters at its value then, so it gains nothing by arriving; a transfer out (a redemption in kind too)
+ * - A transfer in enters at its value at the last whole minute before it, so arriving gains or loses no more than the
+ *   price moved since; a transfer out (a redemption in kind too)
  *   takes its part of the cost with it, rounded up, and realises nothing.
  *
  * So, without transfers: realised + (value - cost) = value - (paid - received), to the base unit.

@@ -21,7 +21,9 @@ export function insufficientShares(
   const shares = (amount: bigint) => formatDecimal(amount, 18);
   return new ApiError(
     'INSUFFICIENT_SHARES',
-    `the address holds ${shares(held)} shares and this needs ${shares(needed)}`,
+    held === 0n
+      ? 'the address holds no shares of this basket'
+      : `the address holds ${shares(held)} shares and this needs ${shares(needed)}`,
     { status },
   );
 }
