@@ -32,7 +32,7 @@ export const navHistory = defineEndpoint({
   tag: 'Reads',
   summary: 'NAV of a basket over time: candles, closes, or a summary.',
   description:
-    'Every candle to the running one, without gaps: a minute without a trade is flat. NAVs are at pool prices, the management fee inside. At most 10,000 candles.',
+    'Every candle to the running one, without gaps: a minute without a trade carries the close before on, less the management fee. NAVs are at pool prices. At most 10,000 candles.',
   params: tickerPath,
   query: navHistoryQuery,
   response: navHistoryBody,

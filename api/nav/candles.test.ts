@@ -130,22 +130,42 @@ describe('candles', () => {
               end,
             );
             expect(c).toBe(close);
-            if (inside.length === 0) {
-              expect([o, h, l]).toEqual([c, c, c]);
-              continue;
-            }
             const opens = navOf(
               basket,
               valueAt(states, t <= GENESIS ? GENESIS : t - 1),
               Math.max(t, GENESIS),
             );
-            const navs = [o, c, ...inside.map(({ time, value }) => navOf(basket, value, time))];
+            const navs = [
+              ...[o, c],
+              ...inside.map(({ time, value }) => navOf(basket, value, time)),
+              // What a block found, the fee taken until then.
+              ...inside.map((state) => {
+                const found = states[states.indexOf(state) - 1]?.value ?? valueAt([], 0);
+                return navOf(basket, found, state.time);
+              }),
+            ];
             expect(o).toBe(opens);
             expect(h).toBe(navs.reduce((a, b) => (a > b ? a : b)));
             expect(l).toBe(navs.reduce((a, b) => (a < b ? a : b)));
           }
         },
       ),
+      { numRuns: 100 },
+    );
+  });
+
+  it('of an hour or a day are those of the minutes within', () => {
+    fc.assert(
+      fc.property(swapsArbitrary, fc.constantFrom(3_600, 86_400), (swaps, span) => {
+        const now = Math.max(GENESIS, swaps.at(-1)?.time ?? 0) + 600;
+        const minutes = built(swaps, MINUTE, startOf(GENESIS, MINUTE), now);
+        for (const { t, o, h, l, c } of built(swaps, span, startOf(GENESIS, span), now)) {
+          const within = minutes.filter((minute) => startOf(minute.t, span) === t);
+          expect({ o, c }).toEqual({ o: within[0]?.o, c: within.at(-1)?.c });
+          expect(h).toBe(within.reduce((most, { h: high }) => (high > most ? high : most), 0n));
+          expect(l).toBe(within.reduce((least, { l: low }) => (low < least ? low : least), h));
+        }
+      }),
       { numRuns: 100 },
     );
   });

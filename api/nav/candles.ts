@@ -1,8 +1,8 @@
 /**
- * Candles out of traded spans. A NAV exists at every moment, traded or not, so a candle opens at the NAV of its start,
- * closes at the NAV of its end (the running one: now), and its high and low are over these and every block between
- * with a swap. Without a trade it is flat, at the close before with the fee of the time since: the management fee is
- * applied at the close. Pure.
+ * Candles out of traded spans. A NAV exists at every moment, traded or not: between swaps it falls by the management
+ * fee. So a candle opens at the NAV of its start, which is the close before, closes at the NAV of its end (the running
+ * one: now), and its high and low are those of every moment between. A longer candle therefore has exactly the open,
+ * high, low and close of the shorter ones within it, and one without a trade carries the close before on. Pure.
  */
 import { startOf, type TradedSpan } from './minutes.ts';
 import { type NavBasket, navOf } from './valuation.ts';
@@ -45,10 +45,9 @@ function candleOf(
   before: bigint,
   row: TradedSpan | undefined,
 ): Candle {
-  const c = navOf(basket, row?.value ?? before, end);
-  if (row === undefined) return { t: start, o: c, h: c, l: c, c };
   const o = navOf(basket, before, Math.max(start, basket.genesisAt));
-  const points = [o, row.high, row.low, c];
+  const c = navOf(basket, row?.value ?? before, end);
+  const points = row === undefined ? [o, c] : [o, row.high, row.low, c];
   return {
     t: start,
     o,

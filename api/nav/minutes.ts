@@ -23,7 +23,7 @@ export type TradedSpan = {
   vault: string;
   /** Unix seconds of the span's start. */
   start: number;
-  /** Of the NAVs after each block with a swap, at that block's time. */
+  /** Of the NAVs that each block with a swap found and left, at that block's time. */
   high: bigint;
   low: bigint;
   /** After the last swap of the span. */
@@ -63,8 +63,9 @@ export function minutesOf(
       waiting.delete(valuation);
     }
     for (const valuation of running) {
+      const found = valuation.value();
       const touched = block.filter(({ pool, sqrtPrice }) => valuation.set(pool, sqrtPrice));
-      if (touched.length > 0) note(rows, valuation, time);
+      if (touched.length > 0) note(rows, valuation, time, found);
     }
   }
   return { rows: [...rows.values()], openings };
@@ -80,21 +81,30 @@ function byBlock(swaps: readonly Swap[]): Swap[][] {
   return blocks;
 }
 
-function note(rows: Map<string, TradedSpan>, valuation: Valuation, time: number): void {
+/** `found`: the value before the block, whose fee ran until now. */
+function note(
+  rows: Map<string, TradedSpan>,
+  valuation: Valuation,
+  time: number,
+  found: bigint | null,
+): void {
   const { basket } = valuation;
   if (time <= basket.genesisAt) return;
   const value = valuation.value();
   if (value === null) return;
-  const nav = navOf(basket, value, time);
+  const left = navOf(basket, value, time);
+  const before = found === null ? left : navOf(basket, found, time);
+  const high = left > before ? left : before;
+  const low = left < before ? left : before;
   const start = startOf(time, MINUTE);
   const key = `${basket.vault}:${start}`;
   const row = rows.get(key);
   if (row === undefined) {
-    rows.set(key, { vault: basket.vault, start, high: nav, low: nav, value });
+    rows.set(key, { vault: basket.vault, start, high, low, value });
     return;
   }
-  if (nav > row.high) row.high = nav;
-  if (nav < row.low) row.low = nav;
+  if (high > row.high) row.high = high;
+  if (low < row.low) row.low = low;
   row.value = value;
 }
 
