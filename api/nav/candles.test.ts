@@ -136,7 +136,8 @@ describe('candles', () => {
               Math.max(t, GENESIS),
             );
             const navs = [
-              ...[o, c],
+              o,
+              c,
               ...inside.map(({ time, value }) => navOf(basket, value, time)),
               // What a block found, the fee taken until then.
               ...inside.map((state) => {
