@@ -273,7 +273,7 @@ describe('bodies', () => {
     expect((await relayer.postText('a=1', { 'content-type': 'text/plain' })).status).toBe(415);
     const get = await relayer.get('/relay/v1/account/execute');
     expect(get.status).toBe(405);
-    expect(get.headers.get('allow')).toBe('POST');
+    expect(get.headers.get('allow')).toBe('POST, OPTIONS');
     expect((await relayer.get('/relay/v2')).body).toMatchObject({ ok: false, code: 'NOT_FOUND' });
   });
 });
