@@ -240,9 +240,11 @@ describe('nothing waits for ever', () => {
       reason: 'rpc_unavailable',
     });
     await proxy.resume();
-    // 800 ms are short on a busy machine; a refusal has sent nothing, so trying again is what a caller does.
+    // 800 ms are short on a busy machine. A refusal has sent nothing and is the end of its intent: the next is another.
+    let attempt = 0;
+    const another = () => intentFor(`after the outage ${(attempt += 1)}`);
     await vi.waitFor(
-      async () => expect(await sender.submit(intentFor('b'))).toMatchObject({ tag: 'broadcast' }),
+      async () => expect(await sender.submit(another())).toMatchObject({ tag: 'broadcast' }),
       { timeout: 20_000 },
     );
   });
