@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   chainOptions,
   intOption,
+  listOption,
   logOptions,
   option,
   storeOptions,
@@ -48,16 +49,9 @@ export const apiOptions = z.object({
     { description: 'What the names of all MCP tools begin with.', example: 'basket_' },
   ),
   MCP_ALLOWED_HOSTS: option(
-    z
-      .string()
-      .transform((text) =>
-        text
-          .split(',')
-          .map((part) => part.trim())
-          .filter((part) => part !== ''),
-      )
-      .pipe(z.array(z.string().regex(HOSTNAME, 'expected hostnames without scheme, port or path')))
-      .default([]),
+    listOption(
+      z.string().regex(HOSTNAME, 'expected hostnames without scheme, port or path'),
+    ).default([]),
     {
       description:
         'Comma-separated hostnames that requests to /mcp may name in Host, and whose pages may call it, beside that of PUBLIC_BASE_URL, the address listened on and this machine itself.',

@@ -55,16 +55,24 @@ export const urlOption = z
   })
   .transform((text) => text.replace(/\/+$/, ''));
 
+/** Comma-separated values, trimmed; empty ones are none. */
+export function listOption<T extends z.ZodType<unknown, string>>(item: T) {
+  return z
+    .string()
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    )
+    .pipe(z.array(item));
+}
+
 /** Comma-separated URLs, at least one. */
-export const urlListOption = z
-  .string()
-  .transform((text) =>
-    text
-      .split(',')
-      .map((part) => part.trim())
-      .filter((part) => part !== ''),
-  )
-  .pipe(z.array(urlOption).min(1, 'expected at least one URL'));
+export const urlListOption = listOption(urlOption).refine(
+  (urls) => urls.length > 0,
+  'expected at least one URL',
+);
 
 export const booleanOption = z
   .enum(['true', 'false', '1', '0'], { error: 'expected true or false' })

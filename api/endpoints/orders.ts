@@ -1,9 +1,9 @@
-import { ApiError } from '../../runtime/errors.ts';
 import { defineEndpoint } from '../http/endpoint.ts';
 import { confirmOpen } from '../orders/order-index.ts';
 import { orderJson } from '../orders/order-json.ts';
 import { addressPath } from '../schemas/reads.ts';
 import { ordersBody } from '../schemas/responses/orders.ts';
+import { requireIndex } from '../service.ts';
 
 /** From the index, confirmed on chain. */
 export const orders = defineEndpoint({
@@ -17,11 +17,8 @@ export const orders = defineEndpoint({
   refusals: ['UPSTREAM'],
   cache: 'no-store',
   answer: async ({ service }, { params }) => {
-    const { client, deployment, indexer, marks, orders } = service;
-    // Half an index would make open orders look gone.
-    if (!indexer.caughtUp) {
-      throw new ApiError('UPSTREAM', 'the order index is still reading the chain: retry');
-    }
+    requireIndex(service);
+    const { client, deployment, marks, orders } = service;
     const catalog = marks.catalog();
     const open = await confirmOpen(client, deployment, await orders.openOf(params.address));
     return { address: params.address, orders: open.map((order) => orderJson(order, catalog)) };

@@ -9,6 +9,7 @@ import { type CheckpointTables, checkpointMigrations } from '../indexer/checkpoi
 import { LogReader } from '../indexer/log-reader.ts';
 import type { IndexedLog } from '../indexer/projection.ts';
 import { NavIndex } from './nav-index.ts';
+import { navRows } from './nav-rows.ts';
 import { type NavTables, navMigrations } from './nav-tables.ts';
 import { PRICE_TOPICS } from './swap-logs.ts';
 
@@ -91,28 +92,6 @@ async function rollBack(
 ): Promise<void> {
   const { rollback } = index.projection<Tables>();
   await store.db.transaction().execute((trx: Transaction<Tables>) => rollback(trx, block));
-}
-
-async function rowsOf({ store }: Awaited<ReturnType<typeof open>>): Promise<unknown> {
-  const { db } = store;
-  return {
-    baskets: await db.selectFrom('nav_basket').selectAll().orderBy('vault').execute(),
-    spans: await db
-      .selectFrom('nav_span')
-      .selectAll()
-      .orderBy('vault')
-      .orderBy('span')
-      .orderBy('start')
-      .execute(),
-    pools: await db.selectFrom('nav_pool').selectAll().orderBy('pool').execute(),
-    swaps: await db
-      .selectFrom('nav_swap')
-      .selectAll()
-      .orderBy('block')
-      .orderBy('log_index')
-      .execute(),
-    tape: await db.selectFrom('nav_tape').selectAll().execute(),
-  };
 }
 
 type Step = { pool: number; blocks: number; seconds: number; move: number };
@@ -212,7 +191,7 @@ describe('the rows of NAV history', () => {
           await apply(other, branch);
           await rollBack(other, fork.block);
           for (const some of partsOf(whole, cutsAfter, overlap)) await apply(other, some);
-          expect(await rowsOf(other)).toEqual(await rowsOf(fresh));
+          expect(await navRows(other.store.db)).toEqual(await navRows(fresh.store.db));
           await fresh.store.close();
           await other.store.close();
         },
@@ -238,7 +217,7 @@ describe('the rows of NAV history', () => {
             logs.filter((log) => log.block !== block),
           );
           await apply(other, logs);
-          expect(await rowsOf(other)).toEqual(await rowsOf(fresh));
+          expect(await navRows(other.store.db)).toEqual(await navRows(fresh.store.db));
           await fresh.store.close();
           await other.store.close();
         },
@@ -263,7 +242,13 @@ describe('the rows of NAV history', () => {
     expect(kept.length).toBeLessThan(20);
     expect(scene.index.basketOf(address('e'))).not.toBeNull();
     await rollBack(scene, START_BLOCK + 2_500);
-    expect(await rowsOf(scene)).toEqual({ baskets: [], spans: [], pools: [], swaps: [], tape: [] });
+    expect(await navRows(scene.store.db)).toEqual({
+      baskets: [],
+      spans: [],
+      pools: [],
+      swaps: [],
+      tape: [],
+    });
     // Not complete: nobody is told a NAV out of it.
     expect(scene.index.basketOf(address('e'))).toBeNull();
     await scene.store.close();

@@ -1,6 +1,6 @@
 /** Questions to the order index, and what the chain says of the same orders now. */
 import type { Kysely } from 'kysely';
-import { type Address, type Hex, type PublicClient } from 'viem';
+import type { Address, Hex, PublicClient } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { optional, ReadBatch } from '../chain/read-batch.ts';

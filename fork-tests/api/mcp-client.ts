@@ -24,11 +24,8 @@ export type McpClient = {
   close: () => Promise<void>;
 };
 
-/** The SDK's client of the protocol up to 2025-11-25. */
-export async function legacyClient(url: string): Promise<McpClient> {
-  const client = new Client({ name: 'test', version: '1.0.0' });
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));
-  // Listing loads the output schemas that the client checks answers against.
+/** Listing loads the output schemas that a client checks answers against. */
+async function listed(client: Client | CurrentClient): Promise<McpClient> {
   await client.listTools();
   return {
     list: async () => (await client.listTools()).tools as ListedTool[],
@@ -38,6 +35,13 @@ export async function legacyClient(url: string): Promise<McpClient> {
   };
 }
 
+/** The SDK's client of the protocol up to 2025-11-25. */
+export async function legacyClient(url: string): Promise<McpClient> {
+  const client = new Client({ name: 'test', version: '1.0.0' });
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));
+  return await listed(client);
+}
+
 /** The SDK's client of the protocol of 2026-07-28. */
 export async function currentClient(url: string): Promise<McpClient> {
   const client = new CurrentClient(
@@ -45,14 +49,7 @@ export async function currentClient(url: string): Promise<McpClient> {
     { versionNegotiation: { mode: { pin: CURRENT_VERSION } } },
   );
   await client.connect(new CurrentTransport(new URL(`${url}/mcp`)));
-  // The client checks an answer against its tool's output schema once it has listed the tools.
-  await client.listTools();
-  return {
-    list: async () => (await client.listTools()).tools as ListedTool[],
-    call: async (name, input = {}) =>
-      (await client.callTool({ name, arguments: input })) as ToolAnswer,
-    close: () => client.close(),
-  };
+  return await listed(client);
 }
 
 /** A request of 2026-07-28: its envelope, and the headers that repeat it. */

@@ -8,6 +8,7 @@ import { LogReader } from '../../api/indexer/log-reader.ts';
 import { VaultSet, type VaultTables, vaultMigrations } from '../../api/indexer/vault-set.ts';
 import { NavHistory } from '../../api/nav/nav-history.ts';
 import { NavIndex } from '../../api/nav/nav-index.ts';
+import { navRows } from '../../api/nav/nav-rows.ts';
 import { type NavTables, navMigrations } from '../../api/nav/nav-tables.ts';
 import { createChainClient } from '../../runtime/chain/client.ts';
 import { createLogger } from '../../runtime/logger.ts';
@@ -79,24 +80,7 @@ export async function openNavScene(fork: Fork, maxRange = 10_000): Promise<NavSc
       // A basket that nobody has traded around since its genesis opens with the next run.
       await index.prepare(catalogOf(listed));
     },
-    rows: async () => ({
-      baskets: await db.selectFrom('nav_basket').selectAll().orderBy('vault').execute(),
-      spans: await db
-        .selectFrom('nav_span')
-        .selectAll()
-        .orderBy('vault')
-        .orderBy('span')
-        .orderBy('start')
-        .execute(),
-      pools: await db.selectFrom('nav_pool').selectAll().orderBy('pool').execute(),
-      swaps: await db
-        .selectFrom('nav_swap')
-        .selectAll()
-        .orderBy('block')
-        .orderBy('log_index')
-        .execute(),
-      tape: await db.selectFrom('nav_tape').selectAll().execute(),
-    }),
+    rows: () => navRows(db),
     close: () => store.close(),
   };
 }

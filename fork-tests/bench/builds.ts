@@ -3,42 +3,21 @@
  * same node by the same client library, without our code between. The calls are those that the api itself makes for
  * one build, recorded on their way to the node; ours and theirs alternate.
  */
-import { writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { erc20Abi } from 'viem';
 import { createChainClient } from '../../runtime/chain/client.ts';
 import { devWallet } from '../chain/client.ts';
 import { devAccount } from '../chain/seed/accounts.ts';
-import type { Manifest } from '../chain/seed/manifest.ts';
 import { type Proxy, startProxy } from '../proxy/proxy.ts';
+import { startApiProcess } from './measure/api-process.ts';
 import { startBenchChain } from './measure/chain.ts';
-import { type ServerProcess, startServerProcess } from './measure/process.ts';
+import type { ServerProcess } from './measure/process.ts';
 import { median, sideBySide } from './measure/rounds.ts';
 import type { Bench } from './types.ts';
 
-const here = dirname(fileURLToPath(import.meta.url));
 const ROUNDS = 9;
 const BUILDS_A_ROUND = 15;
+const UNLIMITED = { HTTP_REQUESTS_PER_MINUTE: '1000000' };
 const BUY = { ticker: 'MAG7', amountUsdg: 1_000 };
-
-function startApi(rpcUrl: string, manifest: Manifest): Promise<ServerProcess> {
-  return startServerProcess({
-    entry: join(here, '..', '..', 'api', 'main.ts'),
-    readyPath: '/ready',
-    env: (port, folder) => {
-      const deploymentFile = join(folder, 'deployment.json');
-      writeFileSync(deploymentFile, JSON.stringify(manifest.deployment));
-      return {
-        RPC_URLS: rpcUrl,
-        DEPLOYMENT_FILE: deploymentFile,
-        DATABASE_URL: `file:${join(folder, 'api.sqlite')}`,
-        API_PORT: String(port),
-        HTTP_REQUESTS_PER_MINUTE: '1000000',
-      };
-    },
-  });
-}
 
 type Call = { method: string; params: unknown[] };
 
@@ -89,9 +68,9 @@ export const bench: Bench = async ({ say }) => {
       functionName: 'approve',
       args: [deployment.zapper, 1n << 255n],
     });
-    const api = await startApi(anvil.url, manifest);
+    const api = await startApiProcess(anvil.url, manifest, UNLIMITED);
     servers.push(api);
-    const recorded = await startApi(proxy.url, manifest);
+    const recorded = await startApiProcess(proxy.url, manifest, UNLIMITED);
     servers.push(recorded);
     const buildAt = (url: string) => async () => {
       const response = await fetch(`${url}/v1/tx/buy`, {

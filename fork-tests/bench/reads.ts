@@ -9,7 +9,7 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Manifest } from '../chain/seed/manifest.ts';
+import { startApiProcess } from './measure/api-process.ts';
 import { startBenchChain } from './measure/chain.ts';
 import { requestsPerSecond } from './measure/load.ts';
 import { type ServerProcess, startServerProcess } from './measure/process.ts';
@@ -25,25 +25,7 @@ const CONNECTIONS = 20;
 /** The most that the setting allows: on, and never reached. */
 const LIMIT = '1000000';
 
-function startApi(rpcUrl: string, manifest: Manifest, logLevel: string): Promise<ServerProcess> {
-  return startServerProcess({
-    entry: join(here, '..', '..', 'api', 'main.ts'),
-    readyPath: '/ready',
-    env: (port, folder) => {
-      const deploymentFile = join(folder, 'deployment.json');
-      writeFileSync(deploymentFile, JSON.stringify(manifest.deployment));
-      return {
-        RPC_URLS: rpcUrl,
-        DEPLOYMENT_FILE: deploymentFile,
-        DATABASE_URL: `file:${join(folder, 'api.sqlite')}`,
-        API_PORT: String(port),
-        PUBLIC_BASE_URL: `http://127.0.0.1:${port}`,
-        HTTP_REQUESTS_PER_MINUTE: LIMIT,
-        LOG_LEVEL: logLevel,
-      };
-    },
-  });
-}
+const settings = (level: string) => ({ HTTP_REQUESTS_PER_MINUTE: LIMIT, LOG_LEVEL: level });
 
 function startOther(name: 'bare' | 'usual', body: string): Promise<ServerProcess> {
   return startServerProcess({
@@ -70,8 +52,8 @@ export const bench: Bench = async ({ say }) => {
     return server;
   };
   try {
-    const api = await started(startApi(anvil.url, manifest, 'debug'));
-    const quiet = await started(startApi(anvil.url, manifest, 'info'));
+    const api = await started(startApiProcess(anvil.url, manifest, settings('debug')));
+    const quiet = await started(startApiProcess(anvil.url, manifest, settings('info')));
     const body = await (await fetch(`${api.url}${PATH}`)).text();
     const bare = await started(startOther('bare', body));
     const usual = await started(startOther('usual', body));

@@ -6,16 +6,13 @@
  * beside them, since a scan asks the chain about what triggers alone. What is timed is the first request after a block:
  * its `asOf` must be that block's time, so nothing of it was computed before.
  */
-import { writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Hex } from 'viem';
 import { type ChainClient, connect, transact } from '../chain/client.ts';
 import { devAccount } from '../chain/seed/accounts.ts';
-import type { Manifest } from '../chain/seed/manifest.ts';
 import { until } from '../e2e/stack.ts';
+import { databaseIn, startApiProcess } from './measure/api-process.ts';
 import { startBenchChain } from './measure/chain.ts';
-import { type ServerProcess, startServerProcess } from './measure/process.ts';
+import type { ServerProcess } from './measure/process.ts';
 import { median, sideBySide } from './measure/rounds.ts';
 import { writeResting } from './scan/resting.ts';
 import type { Bench } from './types.ts';
@@ -27,8 +24,13 @@ const ROUNDS = 7;
 /** One figure is the median of so many blocks. */
 const BLOCKS = 5;
 const TICKERS = ['CHIP', 'ADS'] as const;
-
-const api = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'api', 'main.ts');
+const SETTINGS = {
+  HTTP_REQUESTS_PER_MINUTE: '0',
+  MARKS_INTERVAL_MS: '400',
+  // Nothing but the scan is to be busy while it is timed.
+  COST_INTERVAL_MS: '3600000',
+  LOG_LEVEL: 'warn',
+};
 
 type Plan = { approval: { to: Hex; data: Hex } | null; tx: { to: Hex; data: Hex } };
 
@@ -37,15 +39,16 @@ export const bench: Bench = async ({ say }) => {
   const client = connect(anvil.url);
   const servers: ServerProcess[] = [];
   try {
-    for (let count = 0; count < 2; count += 1) servers.push(await startApi(anvil.url, manifest));
+    for (let count = 0; count < 2; count += 1)
+      servers.push(await startApiProcess(anvil.url, manifest, SETTINGS));
     const [many, few] = servers;
     if (many === undefined || few === undefined) throw new Error('two servers are needed');
     say(`opening ${TRIGGERED} orders that trigger`);
     await openTriggered(client, few.url);
     for (const server of servers) await jobsOf(server, TRIGGERED);
     say(`writing ${MANY - TRIGGERED} and ${FEW - TRIGGERED} that do not`);
-    await writeResting(databaseOf(many), manifest, MANY - TRIGGERED);
-    await writeResting(databaseOf(few), manifest, FEW - TRIGGERED);
+    await writeResting(databaseIn(many.folder), manifest, MANY - TRIGGERED);
+    await writeResting(databaseIn(few.folder), manifest, FEW - TRIGGERED);
     const sides = await sideBySide({
       rounds: ROUNDS,
       ours: () => scanMs(client, many),
@@ -66,33 +69,6 @@ export const bench: Bench = async ({ say }) => {
     await anvil.stop();
   }
 };
-
-function databaseOf(server: ServerProcess): string {
-  return `file:${join(server.folder, 'api.sqlite')}`;
-}
-
-function startApi(rpcUrl: string, manifest: Manifest): Promise<ServerProcess> {
-  return startServerProcess({
-    entry: api,
-    readyPath: '/ready',
-    env: (port, folder) => {
-      const deploymentFile = join(folder, 'deployment.json');
-      writeFileSync(deploymentFile, JSON.stringify(manifest.deployment));
-      return {
-        RPC_URLS: rpcUrl,
-        DEPLOYMENT_FILE: deploymentFile,
-        DATABASE_URL: `file:${join(folder, 'api.sqlite')}`,
-        API_PORT: String(port),
-        PUBLIC_BASE_URL: `http://127.0.0.1:${port}`,
-        HTTP_REQUESTS_PER_MINUTE: '0',
-        MARKS_INTERVAL_MS: '400',
-        // Nothing but the scan is to be busy while it is timed.
-        COST_INTERVAL_MS: '3600000',
-        LOG_LEVEL: 'warn',
-      };
-    },
-  });
-}
 
 /** Half of them stops above the average, half of them buys without a trigger. */
 async function openTriggered(client: ChainClient, url: string): Promise<void> {
