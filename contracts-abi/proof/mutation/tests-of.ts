@@ -33,7 +33,7 @@ const TESTS: Record<string, readonly string[]> = {
   TickPrice: PRICES,
   PoolPrice: PRICES,
   ReferenceWindow: PRICES,
-  PoolHistory: PRICES,
+  PoolHistory: [...PRICES, 'RingShapes'],
   NavOracle: PRICES,
   GenesisCheck: ['VaultGenesis', 'Prices'],
   CodeData: VAULT,

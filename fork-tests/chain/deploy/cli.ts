@@ -11,6 +11,12 @@ import { DeployError } from './errors.ts';
 import { isNoAnswer } from './journaled-submitter.ts';
 import { deployOptions } from './options.ts';
 
+const USAGE = `npm run deploy                 deploys, or goes on where it was broken off
+npm run deploy -- --dry-run    prints the steps, their gas and the ETH needed; sends nothing
+npm run deploy -- --verify     checks an existing DEPLOYMENT_FILE against the chain; needs no key
+npm run deploy -- --restate    goes on with prices of now, where they moved away from the plan's
+Settings come from the environment: .env.example lists them all.`;
+
 /**
  * Runs the command. A failure that the operator can do something about becomes words for `complain`; a fault of ours is
  * thrown.
@@ -40,8 +46,13 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv, say: Say): P
       'dry-run': { type: 'boolean', default: false },
       verify: { type: 'boolean', default: false },
       restate: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
     },
   });
+  if (values.help) {
+    say(USAGE);
+    return;
+  }
   const config = loadConfig(deployOptions, env);
   const client = connectTo(config.RPC_URLS, config.RPC_TIMEOUT_MS);
   if (values.verify) await verify(client, config, say);

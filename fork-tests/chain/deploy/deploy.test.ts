@@ -200,6 +200,9 @@ describe('a run that cannot begin says why in a line, and sends nothing', () => 
       expect(twoKeys.err).toBe('deploy: one key deploys, and 2 were given\n');
       const noKey = await here.call({ WALLET_PRIVATE_KEYS: '' });
       expect(noKey.err).toMatch(/^deploy: no wallet: set WALLET_KEYSTORE/);
+      const help = await here.call({}, '--help');
+      expect(help).toMatchObject({ code: 0, err: '' });
+      expect(help.out).toContain('npm run deploy -- --verify');
       const flag = await here.run({}, '--private-key', here.key);
       expect(flag.err).toMatch(/^deploy: .*The flags are --dry-run, --verify and --restate/);
       expect(flag.err).not.toContain(here.key);
@@ -238,6 +241,25 @@ describe('--verify', () => {
       const changed = await verifyWith({ ...run.deployment, [name]: owner.address });
       expect(`${name}: ${changed}`).toContain('differ:');
     }
+  });
+
+  test('without a journal refuses a start block past the beginning, and weights of other tokens', async () => {
+    const head = Number(await run.site.client.getBlockNumber());
+    for (const startBlock of [head, head + 1_000]) {
+      expect(await verifyWith({ ...run.deployment, startBlock })).toContain(
+        `startBlock ${startBlock}`,
+      );
+    }
+    const [first, ...rest] = run.deployment.baskets;
+    if (first?.targetWeights === undefined) throw new Error('no weights to change');
+    const weighing = (targetWeights: Record<string, number>) =>
+      verifyWith({ ...run.deployment, baskets: [{ ...first, targetWeights }, ...rest] });
+    const [symbol = '', ...others] = Object.keys(first.targetWeights);
+    expect(await weighing({ [symbol]: 1 })).toContain(`targetWeights of ${first.ticker}`);
+    expect(await weighing({ ...first.targetWeights, [symbol]: 1 })).toContain(
+      'sum of the targetWeights',
+    );
+    expect(others.length).toBeGreaterThan(0);
   });
 
   test('tells our code of another deployment from this one’s, and a list of baskets that is behind', async () => {

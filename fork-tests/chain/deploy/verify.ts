@@ -21,6 +21,8 @@ import type { Externals } from './externals.ts';
 import type { ProtocolPlan } from './plan.ts';
 import { verifyExternals } from './verify-externals.ts';
 
+type ListedBasket = Deployment['baskets'][number];
+
 const ZERO: Address = '0x0000000000000000000000000000000000000000';
 
 const CODE: Readonly<Partial<Record<keyof Deployment, OwnContract>>> = {
@@ -58,6 +60,8 @@ export async function verifyStanding(client: ReadClient, deployment: Deployment)
   await compare('deployment', [
     ...wiringChecks(read, deployment),
     ...(await registryChecks(read, deployment)),
+    ...historyChecks(client, read, deployment),
+    ...deployment.baskets.flatMap((basket) => weightChecks(read, basket)),
   ]);
 }
 
@@ -158,6 +162,41 @@ async function registryChecks(read: Read, deployment: Deployment): Promise<Check
         expected: registry,
       },
     ]),
+  ];
+}
+
+/** A start block after the first basket began would lose what happened in between; one before costs only time. */
+function historyChecks(client: ReadClient, read: Read, deployment: Deployment): Check[] {
+  const { startBlock, baskets } = deployment;
+  const start = client.getBlock({ blockNumber: BigInt(startBlock) });
+  return baskets.map(({ ticker, vault }) => ({
+    what: `startBlock ${startBlock}, against the beginning of ${ticker}`,
+    actual: Promise.all([start, read(vault, basketVaultAbi, 'genesisAt')]).then(
+      ([{ timestamp }, genesisAt]) => (timestamp <= BigInt(String(genesisAt)) ? 'before' : 'after'),
+    ),
+    expected: 'before',
+  }));
+}
+
+/** What the file says of the opening weights, as far as the chain knows it: whose they are, and that they are a whole. */
+function weightChecks(read: Read, { ticker, vault, targetWeights }: ListedBasket): Check[] {
+  if (targetWeights === undefined) return [];
+  const symbolsOf = async (): Promise<unknown[]> => {
+    const parts = (await read(vault, basketVaultAbi, 'constituents')) as { token: Address }[];
+    return await Promise.all(parts.map(({ token }) => read(token, erc20Abi, 'symbol')));
+  };
+  const total = Object.values(targetWeights).reduce((sum, weight) => sum + weight, 0);
+  return [
+    {
+      what: `targetWeights of ${ticker}`,
+      actual: symbolsOf().then((symbols) => symbols.map(String).toSorted()),
+      expected: Object.keys(targetWeights).toSorted(),
+    },
+    {
+      what: `sum of the targetWeights of ${ticker}`,
+      actual: Promise.resolve(Math.abs(total - 1) < 0.001 ? 1 : total),
+      expected: 1,
+    },
   ];
 }
 
