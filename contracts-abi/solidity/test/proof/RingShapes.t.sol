@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-import {RingReader} from "../../support/RingReader.sol";
-import {TestToken} from "../../support/TestToken.sol";
-import {IUniPool, UniswapFixture} from "../../support/UniswapFixture.sol";
+import {RingReader} from "../support/RingReader.sol";
+import {TestToken} from "../support/TestToken.sol";
+import {IUniPool, UniswapFixture} from "../support/UniswapFixture.sol";
 
 /// Rings that no test would have the patience to trade into being, written straight into a genuine pool's storage:
 /// full and half grown, with the head anywhere, spaced to mislead a search, across the wrap of the pool's 32-bit clock,
