@@ -28,8 +28,11 @@ export type Session = {
   coverEnabled: boolean;
   active: boolean;
   paused: boolean;
+  /** The owner's own pause, apart from the protocol's. */
+  accountPaused: boolean;
   usdg: bigint;
   dailyLimit: bigint;
+  coverDailyLimit: bigint;
   usedToday: bigint;
   feesToday: bigint;
   feeCap: bigint;
@@ -80,6 +83,7 @@ export function planSession(
     const given = required(grant, 'the grant');
     const [usedToday, feesToday] = required(usage, 'the usage of the key');
     const granterOwns = safeOwners?.some((each) => isAddressEqual(each, given.owner)) ?? false;
+    const pausedByOwner = required(accountPaused, 'the pause');
     const live = given.active && granterOwns && chainTime <= given.validUntil;
     return {
       owner,
@@ -90,9 +94,11 @@ export function planSession(
       moduleEnabled,
       coverEnabled: live && moduleEnabled && given.coverEnabled,
       active: deployed && moduleEnabled && live,
-      paused: required(protocolPaused, 'the pause') || required(accountPaused, 'the pause'),
+      paused: required(protocolPaused, 'the pause') || pausedByOwner,
+      accountPaused: pausedByOwner,
       usdg: required(balance, 'the USDG balance'),
       dailyLimit: given.dailyLimit,
+      coverDailyLimit: given.coverDailyLimit,
       usedToday,
       feesToday,
       feeCap: dailyFeeCap(given.dailyLimit),
@@ -127,9 +133,11 @@ export function sessionJson(service: Service, session: Session) {
     coverEnabled: session.coverEnabled,
     active: session.active,
     paused: session.paused,
+    accountPaused: session.accountPaused,
     usdgWei: session.usdg.toString(),
     dailyLimitUsdg: session.dailyLimit.toString(),
     remainingTodayUsdg: (left > 0n ? left : 0n).toString(),
+    coverDailyLimitUsdg: session.coverDailyLimit.toString(),
     maxSlippageBps: session.maxSlippageBps,
     validUntil: session.validUntil,
     approvalUrl: approvalUrl(service.urls.approval, session.owner, session.key),

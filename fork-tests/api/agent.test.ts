@@ -140,9 +140,11 @@ describe('GET /v1/agent/session', () => {
       coverEnabled: false,
       active: false,
       paused: false,
+      accountPaused: false,
       usdgWei: '0',
       dailyLimitUsdg: '0',
       remainingTodayUsdg: '0',
+      coverDailyLimitUsdg: '0',
       maxSlippageBps: 0,
       validUntil: 0,
       approvalUrl: `${APPROVAL_URL}?owner=${owner()}&key=${key()}`,
@@ -172,7 +174,11 @@ describe('GET /v1/agent/session', () => {
       fork.deployment.sessionModule,
       encodeFunctionData({ abi: sessionModuleAbi, functionName: 'setPaused', args: [true] }),
     );
-    expect((await session()).body).toMatchObject({ active: true, paused: true });
+    expect((await session()).body).toMatchObject({
+      active: true,
+      paused: true,
+      accountPaused: true,
+    });
     await fork.warp(3_601);
     expect((await session()).body).toMatchObject({ active: false, coverEnabled: false });
   });

@@ -16,11 +16,15 @@ export const sessionBody = z
     moduleEnabled: z.boolean(),
     coverEnabled: z.boolean(),
     active: z.boolean(),
-    paused: z.boolean(),
+    paused: z.boolean().meta({ description: 'By the protocol or by the owner.' }),
+    accountPaused: z.boolean().meta({ description: 'By the owner, for the whole account.' }),
     usdgWei: weiText,
     dailyLimitUsdg: weiText,
     remainingTodayUsdg: weiText.meta({
       description: 'Turnover left today (UTC), USDG base units.',
+    }),
+    coverDailyLimitUsdg: weiText.meta({
+      description: 'Premiums and cover fees a day (UTC) where coverEnabled, USDG base units.',
     }),
     maxSlippageBps: z.int().min(0).max(1_000),
     validUntil: z.int().meta({ description: 'Unix seconds.' }),

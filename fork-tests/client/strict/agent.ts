@@ -28,6 +28,7 @@ const sessionFields = {
 };
 
 export const session = object(sessionFields, {
+  ours: { accountPaused: flag, coverDailyLimitUsdg: wei },
   rules: [
     ({ active, deployed, moduleEnabled }) =>
       active && !(deployed && moduleEnabled) ? 'active without an enabled account' : undefined,

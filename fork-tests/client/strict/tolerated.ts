@@ -17,6 +17,8 @@ const SUMMARY = [
   'to',
   'volatility',
 ].map((key) => `summary.${key}`);
+/** Extra fields of a session. */
+const SESSION = ['accountPaused', 'coverDailyLimitUsdg'];
 const STAMP = ['asOfMs', 'live'];
 
 export const MAY_BE_MISSING: Readonly<Record<string, readonly string[]>> = sorted({
@@ -38,7 +40,11 @@ export const MAY_BE_MISSING: Readonly<Record<string, readonly string[]>> = sorte
   'POST /v1/tx/redeem': [...PLAN, 'receives'],
   'POST /v1/tx/cancel': PLAN,
   'POST /v1/tx/schedule': [...APPROVED, 'deadline', 'everySeconds', 'kind', 'note', 'totalUsdg'],
-  'POST /v1/agent/trade': ['typedData.types.EIP712Domain'],
+  'GET /v1/agent/session': SESSION,
+  'POST /v1/agent/trade': [
+    ...SESSION.map((name) => `status.${name}`),
+    'typedData.types.EIP712Domain',
+  ],
 });
 
 function sorted(table: Record<string, string[]>): Record<string, string[]> {
