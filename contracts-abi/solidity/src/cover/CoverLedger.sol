@@ -16,6 +16,9 @@ import {GuardedTransfer} from "../libraries/GuardedTransfer.sol";
 /// The market's money. Every base unit of USDG that it holds, donations apart, is one of:
 ///   what listings have open, what unpaid positions have locked (cover, premium and fee), credits, the fee pool.
 /// USDG comes in by `_pull` alone, exactly; it goes out by `_pay`, which cannot fail, or to who asked for his own.
+///
+/// The fee pool has two sources, fees of paid positions and `fundFees`, and keeps no account of which is which: it pays
+/// rewards, and above its reserve the treasury. What is funded is a gift, and no claim on anything.
 abstract contract CoverLedger is ICoverMarket, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
 
@@ -48,6 +51,14 @@ abstract contract CoverLedger is ICoverMarket, ReentrancyGuardTransient {
         credits[msg.sender] = 0;
         emit Claimed(msg.sender, to, amount);
         usdg.safeTransfer(to, amount);
+    }
+
+    /// @inheritdoc ICoverMarket
+    function fundFees(uint256 amount) external nonReentrant {
+        if (amount == 0) revert NothingToFund();
+        feePool += amount;
+        emit FeesFunded(msg.sender, amount);
+        _pull(amount);
     }
 
     /// @inheritdoc ICoverMarket

@@ -13,6 +13,10 @@ import {CoverMath} from "./CoverMath.sol";
 /// Rewards cannot be farmed. Out of a market that settles, the two snapshots take at most a half of its fees and its
 /// payouts at most the other half, and these fees are never given back. A void gives them back, so there a close
 /// snapshot and the void together take at most one step's reward, and its payouts none.
+///
+/// A pool that somebody funded pays within the same bounds. A market that settles borrows at most $0.20 of it, and its
+/// positions put back at least all that was taken; one that is voided, by neglect or by force, costs it $0.10 at most.
+/// For good it so loses no more than $0.10 per listed basket and week, and to the treasury what is above the reserve.
 abstract contract CoverSettlement is CoverCalendar {
     using SafeCast for uint256;
 

@@ -112,6 +112,7 @@ interface ICoverMarket {
     /// A payment that could not be delivered; `creditor` claims it.
     event Credited(address indexed creditor, uint256 amount);
     event Claimed(address indexed creditor, address indexed to, uint256 amount);
+    event FeesFunded(address indexed from, uint256 amount);
     event FeesCollected(address indexed treasury, uint256 amount);
 
     error BadWeek(uint48 close, uint48 settle);
@@ -140,6 +141,7 @@ interface ICoverMarket {
     error Repeats(uint256 id);
     error DoesNotRepeat(uint256 id);
     error NothingToPay();
+    error NothingToFund();
     error NothingOwed();
     error BadReceiver(address to);
     error BadExecutor(address executor);
@@ -195,7 +197,12 @@ interface ICoverMarket {
         returns (uint256 paid, uint256 reward);
     /// The sender's credit, to any address of the sender's choice.
     function claim(address to) external returns (uint256 amount);
-    /// Anyone: what the fee pool holds above COVER_FEE_RESERVE, to the treasury.
+    /// Anyone, paused or not: a gift to the fee pool, exactly `amount` of the sender's USDG (NothingToFund at zero). A new
+    /// market's pool is empty, and fills by payouts of settled positions alone: without a gift its first steps succeed
+    /// unpaid. There is no way back: rewards take it, and what it lifts above COVER_FEE_RESERVE anyone may send to the
+    /// treasury by `collectFees` at once, so more than fills the reserve does not stay.
+    function fundFees(uint256 amount) external;
+    /// Anyone: what the fee pool holds above COVER_FEE_RESERVE, funded or earned, to the treasury.
     function collectFees() external returns (uint256 amount);
 
     // ---------------------------------------------------------------- reads
@@ -219,6 +226,6 @@ interface ICoverMarket {
     /// What a position pays now; both zero before its week has an outcome, and once it is paid.
     function payoutOf(uint256 positionId) external view returns (uint256 toBuyer, uint256 toUnderwriter);
     function credits(address creditor) external view returns (uint256);
-    /// Fees of paid positions that were neither paid as rewards nor collected.
+    /// Fees of paid positions, and what was funded, that were neither paid as rewards nor collected.
     function feePool() external view returns (uint256);
 }
