@@ -4,6 +4,7 @@ import type { Deployment } from '../contracts-abi/deployment.ts';
 import { ApiError, type StatusOverride } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Ledger } from './accounting/ledger.ts';
+import type { LedgerTail } from './accounting/ledger-tail.ts';
 import type { RecentBalances } from './builds/recent-balances.ts';
 import type { Basket } from './catalog/catalog.ts';
 import type { NewestBlock } from './chain/newest-block.ts';
@@ -37,6 +38,7 @@ export type Service = {
   due: DueIndex;
   unpaid: UnpaidPositions;
   ledger: Ledger;
+  tail: LedgerTail;
   indexer: Indexer<ApiTables>;
   newest: NewestBlock;
   accounts: AccountAddresses;

@@ -8,6 +8,7 @@ import { createMetrics } from '../runtime/metrics.ts';
 import type { ReadinessCheck, ReadinessResult } from '../runtime/readiness.ts';
 import { openStore } from '../runtime/store/store.ts';
 import { Ledger } from './accounting/ledger.ts';
+import { LedgerTail } from './accounting/ledger-tail.ts';
 import { RecentBalances } from './builds/recent-balances.ts';
 import { NewestBlock } from './chain/newest-block.ts';
 import { repeat } from './chain/repeat.ts';
@@ -97,6 +98,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     due: new DueIndex(store.db),
     unpaid: new UnpaidPositions(store.db),
     ledger: new Ledger(store.db, (vault, time) => navs.navAt(vault, time)),
+    tail: new LedgerTail(client, deployment),
     accounts: new AccountAddresses(client, deployment),
     nonces: new NonceLanes(),
     balances: new RecentBalances(),

@@ -10,6 +10,7 @@ import {
   ORDER_FILLED,
   protocolOf,
   REDEEMED,
+  type Protocol,
   readTransaction,
   SOLD,
   type TransactionRows,
@@ -29,12 +30,7 @@ export function accountingProjection<DB extends AccountingTables>(
     vaultTopics: [TRANSFER, REDEEMED],
     apply: async (transaction, logs) => {
       const trx = transaction as unknown as Transaction<AccountingTables>;
-      const rows: TransactionRows = { transfers: [], trades: [] };
-      for (const each of byTransaction(logs)) {
-        const { transfers, trades } = readTransaction(each, protocol);
-        rows.transfers.push(...transfers);
-        rows.trades.push(...trades);
-      }
+      const rows = rowsOf(logs, protocol);
       await insertRows(trx, 'share_transfer', rows.transfers);
       await addVolume(trx, await insertTrades(trx, rows.trades));
     },
@@ -52,6 +48,17 @@ export function accountingProjection<DB extends AccountingTables>(
       }
     },
   };
+}
+
+/** What these logs say, whole transactions in chain order. */
+export function rowsOf(logs: readonly IndexedLog[], protocol: Protocol): TransactionRows {
+  const rows: TransactionRows = { transfers: [], trades: [] };
+  for (const each of byTransaction(logs)) {
+    const { transfers, trades } = readTransaction(each, protocol);
+    rows.transfers.push(...transfers);
+    rows.trades.push(...trades);
+  }
+  return rows;
 }
 
 /** The rows that were not there before. */

@@ -54,15 +54,3 @@ export function apply(basis: Basis, entry: Entry): Basis {
 function costOf(basis: Basis, shares: bigint): bigint {
   return shares === 0n ? 0n : mulDivUp(basis.cost, shares, basis.shares);
 }
-
-/**
- * The same basis for the shares that the chain shows. Where the entries lag behind (or reach back less far), what is
- * missing counts as a transfer now, in or out, so that it makes no gain and no loss.
- */
-export function settleTo(basis: Basis, shares: bigint, nav: bigint): Basis {
-  if (shares >= basis.shares) {
-    const missing = shares - basis.shares;
-    return apply(basis, { tag: 'in', shares: missing, value: valueOf(missing, nav) });
-  }
-  return apply(basis, { tag: 'out', shares: basis.shares - shares });
-}

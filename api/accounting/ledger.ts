@@ -1,8 +1,14 @@
 /** Questions to transfers, trades and volumes. */
 import type { Kysely } from 'kysely';
 import { type Address, getAddress } from 'viem';
+import {
+  type Checkpoint,
+  type CheckpointTables,
+  latestCheckpoint,
+} from '../indexer/checkpoints.ts';
 import { apply, type Basis, type Entry, NOTHING, valueOf } from './cost-basis.ts';
 import { type NavAt, pastNav } from './past-navs.ts';
+import type { TransactionRows } from './read-transaction.ts';
 import type { AccountingTables, ShareTransferRow, TradeRow } from './tables.ts';
 import { totalVolume } from './volume.ts';
 
@@ -17,26 +23,44 @@ type Execution = {
   received: bigint;
 };
 
-type Row = ({ of: 'trade' } & TradeRow) | ({ of: 'transfer' } & ShareTransferRow);
+/** What changes an owner's basis. */
+export type AccountRow = ({ of: 'trade' } & TradeRow) | ({ of: 'transfer' } & ShareTransferRow);
+
+type Db = Kysely<AccountingTables & CheckpointTables>;
 
 export class Ledger {
-  readonly #db: Kysely<AccountingTables>;
+  readonly #db: Db;
   readonly #navAt: NavAt;
 
   /** @param navAt the NAV history. */
-  constructor(db: Kysely<AccountingTables>, navAt: NavAt) {
+  constructor(db: Db, navAt: NavAt) {
     this.#db = db;
     this.#navAt = navAt;
   }
 
+  /** The rows of an owner and the block up to which they are complete, both of one moment; null before the first. */
+  async accountOf(owner: Address): Promise<{ upTo: Checkpoint; rows: AccountRow[] } | null> {
+    return await this.#db
+      .transaction()
+      .setIsolationLevel('repeatable read')
+      .execute(async (trx) => {
+        const upTo = await latestCheckpoint(trx);
+        return upTo === null ? null : { upTo, rows: await rowsOf(trx, owner.toLowerCase()) };
+      });
+  }
+
   /**
-   * The basis of everything that the rows know of the owner, by vault. A transfer in whose value at the time nothing
-   * tells enters at `navNow`: neither gain nor loss.
+   * The basis of an owner's rows, in chain order, by vault. A transfer in whose value at the time nothing tells enters
+   * at `navNow`: neither gain nor loss.
    */
-  async basisOf(owner: Address, navNow: (vault: Address) => bigint): Promise<Map<Address, Basis>> {
+  async basisOf(
+    rows: readonly AccountRow[],
+    owner: Address,
+    navNow: (vault: Address) => bigint,
+  ): Promise<Map<Address, Basis>> {
     const own = owner.toLowerCase();
     const books = new Map<Address, Basis>();
-    for (const row of await this.#rowsOf(own)) {
+    for (const row of rows) {
       const vault = getAddress(row.vault);
       const entry =
         row.of === 'trade'
@@ -47,6 +71,11 @@ export class Ledger {
       books.set(vault, apply(books.get(vault) ?? NOTHING, entry));
     }
     return books;
+  }
+
+  /** Whether the history knows the NAV that shares which arrive at this time (unix seconds of the chain) enter at. */
+  async knowsNavAt(vault: Address, time: number): Promise<boolean> {
+    return (await this.#navAt(vault, time)) !== null;
   }
 
   /** Orders and schedules of the owner that have traded, in the order of their first trade. */
@@ -122,30 +151,34 @@ export class Ledger {
     const nav = (await pastNav(this.#db, this.#navAt, vault, row)) ?? navNow(vault);
     return { tag: 'in', shares, value: valueOf(shares, nav) };
   }
+}
 
-  /** Trades, and what came and went without one, in chain order. */
-  async #rowsOf(owner: string): Promise<Row[]> {
-    const [trades, transfers] = await Promise.all([
-      this.#db
-        .selectFrom('trade')
-        .selectAll()
-        .where('owner', '=', owner)
-        // The shares that a redemption burns are a transfer.
-        .where('kind', '!=', 'redeem')
-        .execute(),
-      this.#db
-        .selectFrom('share_transfer')
-        .selectAll()
-        .where((where) => where.or([where('sender', '=', owner), where('receiver', '=', owner)]))
-        .where('kind', '=', 'move')
-        .whereRef('sender', '!=', 'receiver')
-        .execute(),
-    ]);
-    return [
-      ...trades.map((row): Row => ({ of: 'trade', ...row })),
-      ...transfers.map((row): Row => ({ of: 'transfer', ...row })),
-    ].sort((a, b) => a.block - b.block || a.log_index - b.log_index);
-  }
+/** Trades, and what came and went without one, in chain order. */
+async function rowsOf(db: Db, owner: string): Promise<AccountRow[]> {
+  const trades = await db.selectFrom('trade').selectAll().where('owner', '=', owner).execute();
+  const transfers = await db
+    .selectFrom('share_transfer')
+    .selectAll()
+    .where((where) => where.or([where('sender', '=', owner), where('receiver', '=', owner)]))
+    .where('kind', '=', 'move')
+    .execute();
+  return accountRows({ trades, transfers }, owner);
+}
+
+/** Those of an owner (lower case) that change its basis, in chain order. */
+export function accountRows(rows: TransactionRows, owner: string): AccountRow[] {
+  return [
+    ...rows.trades
+      // The shares that a redemption burns are a transfer.
+      .filter((row) => row.owner === owner && row.kind !== 'redeem')
+      .map((row): AccountRow => ({ of: 'trade', ...row })),
+    ...rows.transfers
+      .filter(
+        ({ sender, receiver, kind }) =>
+          kind === 'move' && sender !== receiver && (sender === owner || receiver === owner),
+      )
+      .map((row): AccountRow => ({ of: 'transfer', ...row })),
+  ].sort((a, b) => a.block - b.block || a.log_index - b.log_index);
 }
 
 /** What a buy cost or a sale brought in, all fees counted. */

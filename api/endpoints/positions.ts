@@ -10,11 +10,11 @@ export const positions = defineEndpoint({
   tag: 'Reads',
   summary: 'What an owner holds of each basket, what it cost, and its profit.',
   description: [
-    'Shares are read from the chain in this call; those in open exit orders are included. Cost and profit are by average cost, every fee counted:',
+    'Shares, cost and profit are as of one block, the newest when the call is made; shares in open exit orders are included. Cost and profit are by average cost, every fee counted:',
     'a buy adds what was paid for the shares, whoever paid; a sale realises its proceeds less the average cost of what was sold, whoever received them; orders, schedules and session trades count like any other.',
     'Shares that arrive by a transfer (or by minting in kind) cost their NAV in the minute before; where that is not known, the price of the nearest trade, and where there is none the NAV of now.',
     'Shares that leave by a transfer (or a redemption in kind) take their part of the cost with them and realise nothing.',
-    'What the index has not seen yet of the shares on chain counts as transferred now, so that it shows neither gain nor loss.',
+    'While the index cannot account for every share on chain, the answer is 502 and never a cost that leaves some out.',
     'A basket that is not held any more stays listed for its realised profit.',
   ].join(' '),
   params: addressPath,

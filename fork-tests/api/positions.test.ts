@@ -1,10 +1,18 @@
 /** Positions, strategies and totals against what the receipts and the chain say themselves. */
+import { rmSync } from 'node:fs';
 import { type Address, erc20Abi } from 'viem';
 import { describe, expect, test } from 'vitest';
 import { SHARE, USD } from '../../contracts-abi/constants.ts';
 import { useFork } from '../harness/fork.ts';
 import { Story, TICKER } from './story.ts';
-import { type Answer, useApi } from './use-api.ts';
+import {
+  type Answer,
+  type ApiUnderTest,
+  expectError,
+  expectOk,
+  launchApi,
+  useApi,
+} from './use-api.ts';
 
 const fork = useFork();
 const api = useApi(fork);
@@ -43,20 +51,27 @@ const near = (value: number, digits = 8) => {
 const dollars = (usdg: bigint) => Number(usdg) / 1e6;
 
 /**
- * The position once the index has seen what was mined: cost and realised profit (USDG base units, within the rounding
- * of two sales) are as told. Before that, what is missing counts as transferred.
+ * The position in the very next read: whatever the index has not read yet, cost and realised profit (USDG base units,
+ * within the rounding of two sales) are as told.
  */
-async function positionOf(owner: Address, costs: bigint, realized = 0n): Promise<Position> {
-  await api.marksSettled();
-  const answer = await api.until(path(owner), (each) => {
-    const row = rowOf(each);
-    if (row === undefined) return false;
-    const off = (told: number, exact: number) =>
-      Math.abs(told - exact) > Math.abs(exact) * 1e-7 + 3e-6;
-    return !off(row.costBasis, dollars(costs)) && !off(row.realizedPnl, dollars(realized));
-  });
+async function positionOf(
+  owner: Address,
+  costs: bigint,
+  realized = 0n,
+  from: Pick<ApiUnderTest, 'get'> = api,
+): Promise<Position> {
+  const answer = await from.get(path(owner));
+  expectOk(answer);
   const row = rowOf(answer);
-  if (row === undefined) throw new Error('unreachable');
+  if (row === undefined) throw new Error(`no ${TICKER} in ${answer.text}`);
+  const off = (told: number, exact: number) =>
+    Math.max(Math.abs(told - exact) - Math.abs(exact) * 1e-7 - 3e-6, 0);
+  expect({ cost: off(row.costBasis, dollars(costs)), text: answer.text }).toMatchObject({
+    cost: 0,
+  });
+  expect({ profit: off(row.realizedPnl, dollars(realized)), text: answer.text }).toMatchObject({
+    profit: 0,
+  });
   const held = await fork.client.readContract({
     address: story.vault,
     abi: erc20Abi,
@@ -88,7 +103,6 @@ describe('GET /v1/positions', () => {
 
     // Half of it into an order: still the owner's, at the same cost.
     const id = await story.exit('alice', 3n * SHARE, true);
-    await api.until(path(alice()), (answer) => rowOf(answer)?.escrowedShares === 3);
     expect(await positionOf(alice(), paid)).toMatchObject({
       shares: 6,
       walletShares: 3,
@@ -197,5 +211,34 @@ describe('GET /v1/positions', () => {
     expect(volume).toEqual(near(dollars(gross) + sessionGross, 5));
     const added = Number(stats.body.tvl) - Number(before.body.tvl);
     expect(added).toBeGreaterThan(0);
+  });
+
+  test('are exact in the block of the trade, though the index never gets there', async () => {
+    const slow = await launchApi(fork.url, fork.deployment, { INDEX_INTERVAL_MS: '60000' });
+    try {
+      await slow.settled();
+      let paid = 0n;
+      let received = 0n;
+      for (let round = 1n; round <= 3n; round += 1n) {
+        paid += await story.buy('alice', 2n * SHARE);
+        const bought = await positionOf(alice(), paid, received, slow);
+        expect(bought.sharesWei).toBe((2n * SHARE).toString());
+        received += await story.sell('alice', 2n * SHARE);
+        received -= paid;
+        paid = 0n;
+        const sold = await positionOf(alice(), 0n, received, slow);
+        expect(sold.sharesWei).toBe('0');
+      }
+      // What they cost is a NAV that only the index can tell: no answer rather than another cost.
+      await story.buy('alice', SHARE);
+      await fork.warp(120);
+      await story.transfer('alice', bob(), SHARE);
+      const late = await slow.get(path(bob()));
+      expectError(late, 502, 'UPSTREAM', /the index has not read the price/);
+      expect(late.body.retryable).toBe(true);
+    } finally {
+      await slow.stop();
+      rmSync(slow.folder, { recursive: true, force: true });
+    }
   });
 });
