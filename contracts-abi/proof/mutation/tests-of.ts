@@ -21,6 +21,7 @@ const COVER = [
   'CoverCalendar',
   'CoverSettlement',
   'CoverPayouts',
+  'CoverFunding',
   'CoverDepth',
   'CoverReentrancy',
 ];

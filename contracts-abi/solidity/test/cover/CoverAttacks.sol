@@ -3,6 +3,7 @@ pragma solidity ^0.8.28;
 
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 import {ICoverMarket} from "../../src/interfaces/ICoverMarket.sol";
+import {TestToken} from "../support/TestToken.sol";
 import {CoverHandler} from "./CoverHandler.sol";
 
 /// What must be refused, among what must not. An attack succeeds as an action when the market refused it for the reason
@@ -163,6 +164,21 @@ contract CoverAttacks is CoverHandler {
         pause.unpause();
         _pausableAt = vm.getBlockTimestamp() + 1 days;
         if (refused) _succeed("trade while paused refused");
+    }
+
+    /// With nothing, with what the token keeps a part of, and with what it only claims to have moved.
+    function fundWithoutMoney(uint256 seed) external {
+        _try("empty funding refused");
+        address from = actors[seed % 4];
+        bool refused =
+            _refusedTo(from, abi.encodeCall(market.fundFees, (0)), ICoverMarket.NothingToFund.selector);
+        bytes memory gift = abi.encodeCall(market.fundFees, (bound(seed >> 8, 100, 20e6)));
+        usdg.setMisbehaviour(TestToken.Misbehaviour.FeeOnTransfer);
+        refused = refused && _refusedTo(from, gift, ICoverMarket.BadTerms.selector);
+        usdg.setMisbehaviour(TestToken.Misbehaviour.LiesTrue);
+        refused = refused && _refusedTo(from, gift, ICoverMarket.BadTerms.selector);
+        usdg.setMisbehaviour(TestToken.Misbehaviour.None);
+        if (refused) _succeed("empty funding refused");
     }
 
     // ---------------------------------------------------------------- steps

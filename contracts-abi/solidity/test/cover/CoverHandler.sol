@@ -193,6 +193,19 @@ contract CoverHandler is CoverSteps {
         _succeed("collect fees");
     }
 
+    /// Often less than a step costs, so that pools that are empty and almost empty stay among the states.
+    function fundFees(uint256 seed) external {
+        _try("fund fees");
+        address from = actors[seed % 4];
+        uint256 amount = bound(seed >> 8, 1, seed % 3 == 0 ? 20e6 : 100_000);
+        uint256 held = usdg.balanceOf(from);
+        vm.prank(from);
+        market.fundFees(amount);
+        _note(held - usdg.balanceOf(from) == amount, "funded with another sum");
+        pool += amount;
+        _succeed("fund fees");
+    }
+
     // ---------------------------------------------------------------- the owner, the world
 
     function publishWeeks(uint256) external {

@@ -12,7 +12,7 @@ contract CoverInvariantsTest is Test {
     function setUp() public {
         handler = new CoverAttacks();
         handler.found();
-        bytes4[] memory actions = new bytes4[](27);
+        bytes4[] memory actions = new bytes4[](29);
         actions[0] = CoverHandler.offer.selector;
         actions[1] = CoverHandler.request.selector;
         actions[2] = CoverHandler.cancel.selector;
@@ -40,6 +40,8 @@ contract CoverInvariantsTest is Test {
         actions[24] = CoverAttacks.tradeWhilePaused.selector;
         actions[25] = CoverHandler.listVault.selector;
         actions[26] = CoverHandler.changeOwner.selector;
+        actions[27] = CoverHandler.fundFees.selector;
+        actions[28] = CoverAttacks.fundWithoutMoney.selector;
         targetContract(address(handler));
         targetSelectors(address(handler), actions);
     }

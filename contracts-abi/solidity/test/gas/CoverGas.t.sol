@@ -111,6 +111,7 @@ contract CoverGasTest is GasMeter {
 
     function test_settlement() public {
         _sell();
+        _market("fundFees", here.writer, abi.encodeCall(ICoverMarket.fundFees, (50e6)));
         uint256 trading = vm.snapshotState();
         world.toMissed();
         _market("voidWeek", here.keeper, abi.encodeCall(ICoverMarket.voidWeek, (WEEK, here.solo, address(0))));

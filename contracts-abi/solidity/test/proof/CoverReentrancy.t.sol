@@ -13,7 +13,7 @@ contract CoverReentrancyTest is CoverFixture {
 
     function test_no_door_is_open_while_USDG_moves() public {
         uint256 id = placeOffer(1_000, 10e6);
-        bytes[14] memory doors = [
+        bytes[15] memory doors = [
             abi.encodeCall(market.offer, (terms(1_000, 10e6), false)),
             abi.encodeCall(market.request, (terms(1_000, 10e6))),
             abi.encodeCall(market.cancel, (id)),
@@ -27,7 +27,8 @@ contract CoverReentrancyTest is CoverFixture {
             abi.encodeCall(market.voidWeek, (WEEK, address(solo), keeper)),
             abi.encodeCall(market.payout, (one(1), keeper)),
             abi.encodeCall(market.claim, (keeper)),
-            abi.encodeCall(market.collectFees, ())
+            abi.encodeCall(market.collectFees, ()),
+            abi.encodeCall(market.fundFees, (1))
         ];
         for (uint256 i; i < doors.length; ++i) {
             usdg.setMisbehaviourFor(TestToken.Misbehaviour.Reenters, address(market));
