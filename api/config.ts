@@ -28,8 +28,9 @@ export const apiOptions = z.object({
     description: 'Address of the relayer as clients see it, without a path.',
     example: 'https://relay.example.org',
   }),
-  APPROVAL_URL: option(urlOption.default('http://127.0.0.1:8080/approve'), {
-    description: "Address of the owner's approval page as clients see it.",
+  APPROVAL_URL: option(urlOption.optional(), {
+    description:
+      "Address of the owner's approval page as clients see it; absent: the page that the api serves, /approve under PUBLIC_BASE_URL.",
     example: 'https://app.example.org/approve',
   }),
   CHAIN_RPC_PUBLIC: option(urlOption.optional(), {

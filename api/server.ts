@@ -3,6 +3,7 @@ import { createHttpApp, type HttpApp } from '../runtime/http/server.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { ReadinessCheck } from '../runtime/readiness.ts';
+import { approveRoute } from './approval/approve-page.ts';
 import type { ApiConfig } from './config.ts';
 import { payoutBoard } from './cover/payouts.ts';
 import { docsRoute } from './discovery/docs-page.ts';
@@ -54,6 +55,7 @@ export function createApiApp(options: {
   };
   for (const endpoint of ENDPOINTS) mount(endpoint, context);
   docsRoute(context);
+  approveRoute(context);
   mcpRoute(context, {
     logger: logger.child({ module: 'mcp' }),
     metrics,

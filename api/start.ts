@@ -9,6 +9,7 @@ import type { ReadinessCheck, ReadinessResult } from '../runtime/readiness.ts';
 import { openStore } from '../runtime/store/store.ts';
 import { Ledger } from './accounting/ledger.ts';
 import { LedgerTail } from './accounting/ledger-tail.ts';
+import { APPROVE_PATH } from './approval/approve-page.ts';
 import { RecentBalances } from './builds/recent-balances.ts';
 import { NewestBlock } from './chain/newest-block.ts';
 import { repeat } from './chain/repeat.ts';
@@ -107,7 +108,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
       relayer: config.RELAYER_URL.endsWith(EXECUTE_ROUTE)
         ? config.RELAYER_URL
         : `${config.RELAYER_URL}${EXECUTE_ROUTE}`,
-      approval: config.APPROVAL_URL,
+      approval: config.APPROVAL_URL ?? `${config.PUBLIC_BASE_URL}${APPROVE_PATH}`,
       // An operator's own endpoint may carry a key in its path: only its origin is told.
       rpc: config.CHAIN_RPC_PUBLIC ?? originOf(config.RPC_URLS[0]),
       explorer: config.CHAIN_EXPLORER,

@@ -55,6 +55,7 @@ async function checks() {
   await check('format', bin('biome'), ['format', '.']);
   await check('lint', bin('oxlint'), ['--type-aware', '--deny-warnings', '.']);
   await check('types', bin('tsc'), ['--noEmit']);
+  await check('types of the approval page', bin('tsc'), ['-p', 'api/approval/page']);
   await check('unused code', bin('knip'), []);
 }
 

@@ -2,8 +2,8 @@
 import type { z } from 'zod';
 import type { ApiEndpoint } from '../endpoints/index.ts';
 
-/** Not methods: a page, another protocol's door, and an operator's probe. */
-export const NOT_METHODS = ['docs', 'mcp', 'ready'] as const;
+/** Not methods: pages, another protocol's door, and an operator's probe. */
+export const NOT_METHODS = ['approve', 'docs', 'mcp', 'ready'] as const;
 
 export type MethodId = Exclude<ApiEndpoint['id'], (typeof NOT_METHODS)[number]>;
 

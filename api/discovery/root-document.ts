@@ -8,6 +8,9 @@ import type { Service } from '../service.ts';
 const ONBOARDING =
   'List baskets with GET /v1/markets, check a wallet with GET /v1/wallet/{address}, then build unsigned transactions under /v1/tx. If approval is not null, send it first and wait until it is mined, then send tx. Nothing here holds keys or funds: never send a private key.';
 
+/** As wallets show it. */
+export const CHAIN_NAME = 'Robinhood Chain';
+
 /** `endpoints` names each endpoint by its id. */
 export function rootDocument(
   service: Pick<Service, 'urls' | 'deployment'>,
@@ -20,7 +23,7 @@ export function rootDocument(
     custody: 'none',
     url: urls.base,
     chain: {
-      name: 'Robinhood Chain',
+      name: CHAIN_NAME,
       chainId: CHAIN_ID,
       rpc: urls.rpc,
       explorer: urls.explorer,

@@ -2,6 +2,7 @@
 import type { Endpoint } from '../http/endpoint.ts';
 import { agentSession } from './agent-session.ts';
 import { agentTrade } from './agent-trade.ts';
+import { approve } from './approve.ts';
 import { basket } from './basket.ts';
 import { baskets } from './baskets.ts';
 import { coverPayouts } from './cover-payouts.ts';
@@ -58,6 +59,7 @@ export const ENDPOINTS = [
   coverPayouts,
   agentSession,
   agentTrade,
+  approve,
 ] as const satisfies readonly Endpoint[];
 
 /** Any one of them with its own types. */

@@ -1,17 +1,12 @@
 /** The live permission of one key on one owner's account, by one aggregated read (ISessionModule, IAccountFactory). */
 import { type Address, erc20Abi, isAddressEqual } from 'viem';
-import {
-  CHAIN_ID,
-  DAILY_NETWORK_FEES_BPS,
-  MAX_DAILY_NETWORK_FEES,
-  MIN_DAILY_NETWORK_FEES,
-} from '../../contracts-abi/constants.ts';
+import { CHAIN_ID } from '../../contracts-abi/constants.ts';
 import {
   protocolPauseAbi,
   safeAbi,
   sessionModuleAbi,
 } from '../../contracts-abi/generated/index.ts';
-import { bpsDown } from '../../contracts-abi/rounding.ts';
+import { dailyFeeCap } from '../../contracts-abi/network-fees.ts';
 import { planBlockTime } from '../chain/block-time.ts';
 import { optional, type ReadBatch, required } from '../chain/read-batch.ts';
 import type { Service } from '../service.ts';
@@ -107,13 +102,6 @@ export function planSession(
       epoch: given.epoch,
     };
   };
-}
-
-/** min($20, max($1, 20% of the daily limit)), rounded down (rule 20; TradeBounds.dailyFeeCap). */
-export function dailyFeeCap(dailyLimit: bigint): bigint {
-  const share = bpsDown(dailyLimit, DAILY_NETWORK_FEES_BPS);
-  const atLeast = share > MIN_DAILY_NETWORK_FEES ? share : MIN_DAILY_NETWORK_FEES;
-  return atLeast < MAX_DAILY_NETWORK_FEES ? atLeast : MAX_DAILY_NETWORK_FEES;
 }
 
 const REVOKE_EFFECT =

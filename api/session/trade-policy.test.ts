@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { dailyFeeCap } from '../../contracts-abi/network-fees.ts';
 import { NAV_PER_USDG } from '../quotes/basket-quote.ts';
 import type { Session } from './read-session.ts';
-import { dailyFeeCap } from './read-session.ts';
 import {
   checkBuy,
   checkHolding,

@@ -86,7 +86,6 @@ export async function createStack(options: {
       API_PORT: String(ports.api),
       PUBLIC_BASE_URL: urls.api,
       RELAYER_URL: urls.relayer,
-      APPROVAL_URL: `${urls.api}/approve`,
     },
     keeper: {
       KEEPER_PORT: String(ports.keeper),

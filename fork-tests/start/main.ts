@@ -160,7 +160,6 @@ async function main(): Promise<void> {
         API_PORT: String(config.API_PORT),
         PUBLIC_BASE_URL: process.env.PUBLIC_BASE_URL ?? at(config.API_PORT),
         RELAYER_URL: process.env.RELAYER_URL ?? at(config.RELAYER_PORT),
-        APPROVAL_URL: process.env.APPROVAL_URL ?? `${at(config.API_PORT)}/approve`,
         DATABASE_URL: `file:${join(data, 'api.sqlite')}`,
       }),
       launch('relayer', 'relayer/main.ts', {

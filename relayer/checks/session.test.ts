@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { dailyFeeCap } from '../../contracts-abi/network-fees.ts';
 import { checkBalance } from './balance.ts';
 import { checkDeadline } from './deadline.ts';
 import { checkGrant, nonceSpace } from './grant.ts';
-import { checkFeeCaps, checkLimits, dailyFeeCap } from './limits.ts';
+import { checkFeeCaps, checkLimits } from './limits.ts';
 import { checkPause } from './pause.ts';
 import type { Session } from './session.ts';
 

@@ -124,6 +124,7 @@ export async function look({ fork, ask, agent }: Scene): Promise<void> {
     '/openapi.json',
     '/llms.txt',
     '/docs',
+    '/approve',
     '/v1/baskets?pretty=1',
     '/v1/baskets?fields=ticker,targetWeights',
     '/v1/baskets/PREIPO',
