@@ -5,7 +5,7 @@
  * 1e18 numbers as decimal text, so the indexes hold them padded to one width, where text order is number order. They
  * are indexes over expressions of `order_index`: nothing else has to be kept in step with it.
  */
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely';
 import type { Address, Hex } from 'viem';
 import type { Migrations } from '../../runtime/store/store.ts';
 import { fromRow, type Order } from '../orders/order-index.ts';
@@ -17,8 +17,9 @@ import type { Place } from './turns.ts';
 /** Digits of the largest uint256. */
 const KEY_DIGITS = 78;
 const NEVER_ABOVE = '0'.repeat(KEY_DIGITS);
+const NEVER_BELOW = '9'.repeat(KEY_DIGITS);
 /** Of a limit buy without a trigger: any NAV is low enough. */
-const ANY_NAV = '9'.repeat(KEY_DIGITS);
+const ANY_NAV = NEVER_BELOW;
 
 /** The level's place in an index: text that sorts as the number does. */
 function keyOf(nav: bigint): string {
@@ -33,8 +34,8 @@ function padded(column: 'stop_nav' | 'tp_nav' | 'trigger_nav'): RawBuilder<strin
 
 /** The NAV at or below which an order triggers; all zeros for none, which no NAV is. */
 const firesAtOrBelow = sql<string>`case when kind = 'exit' then ${padded('stop_nav')} when trigger_nav = '0' then ${sql.lit(ANY_NAV)} else ${padded('trigger_nav')} end`;
-/** The NAV at or above which an order triggers. Only orders with a take-profit are in its index. */
-const firesAtOrAbove = padded('tp_nav');
+/** The NAV at or above which an order triggers; all nines for none. Only orders with a take-profit are in its index. */
+const firesAtOrAbove = sql<string>`case when tp_nav = '0' then ${sql.lit(NEVER_BELOW)} else ${padded('tp_nav')} end`;
 
 export const dueIndexMigrations: Migrations = {
   'api-007-due-orders': {
@@ -43,10 +44,28 @@ export const dueIndexMigrations: Migrations = {
       await sql`create index order_index_below on order_index (vault, (${firesAtOrBelow})) where closed_block is null`.execute(
         db,
       );
-      await sql`create index order_index_above on order_index (vault, (${firesAtOrAbove})) where closed_block is null and tp_nav <> '0'`.execute(
+      await sql`create index order_index_above on order_index (vault, (${padded('tp_nav')})) where closed_block is null and tp_nav <> '0'`.execute(
         db,
       );
       await sql`create index order_index_expiry on order_index (closed_block, deadline) where closed_block is null`.execute(
+        db,
+      );
+    },
+  },
+  'api-008-due-levels': {
+    up: async (db) => {
+      // Statistics are of all rows: one without a take-profit must not count as one that every NAV reaches.
+      await sql`drop index order_index_above`.execute(db);
+      await sql`create index order_index_above on order_index (vault, (${firesAtOrAbove})) where closed_block is null and tp_nav <> '0'`.execute(
+        db,
+      );
+      // PostgreSQL takes no statistics from partial indexes: it would suppose that a third of all orders trigger, and
+      // read the whole table rather than so many places of an index. SQLite has none of these and needs none.
+      if (!(db.getExecutor().adapter instanceof PostgresAdapter)) return;
+      await sql`create statistics order_index_below_levels on (${firesAtOrBelow}) from order_index`.execute(
+        db,
+      );
+      await sql`create statistics order_index_above_levels on (${firesAtOrAbove}) from order_index`.execute(
         db,
       );
     },

@@ -3,7 +3,7 @@
  * `schedule_index` says from when on one is due, and an index keeps the open ones by it (IScheduleEscrow: slot k is due
  * from start + k x interval to the start of the next one).
  */
-import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { type Kysely, PostgresAdapter, type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Address, Hex } from 'viem';
 import type { Migrations } from '../../runtime/store/store.ts';
 import type { ScheduleRow, ScheduleTables } from '../orders/schedule-tables.ts';
@@ -28,6 +28,13 @@ export const dueSlotMigrations: Migrations = {
       await sql`create index schedule_index_end on schedule_index (closed_block, ${endsAt}) where closed_block is null`.execute(
         db,
       );
+    },
+  },
+  // As api-008-due-levels: an index of the open ones alone tells PostgreSQL nothing of their ends.
+  'api-008-due-ends': {
+    up: async (db) => {
+      if (!(db.getExecutor().adapter instanceof PostgresAdapter)) return;
+      await sql`create statistics schedule_index_ends on ${endsAt} from schedule_index`.execute(db);
     },
   },
 };
@@ -75,11 +82,13 @@ export async function endedSchedules(
   chainTime: number,
   limit: number,
 ): Promise<Hex[]> {
-  const { rows } =
-    await sql<ScheduleRow>`select * from schedule_index where closed_block is null and ${endsAt} <= ${chainTime} order by ${endsAt}, opened_block, opened_log limit ${limit}`.execute(
-      db,
-    );
+  const { rows } = await endedQuery(chainTime, limit).execute(db);
   return rows.map(({ id }) => id as Hex);
+}
+
+/** The query of {@link endedSchedules}. */
+export function endedQuery(chainTime: number, limit: number): RawBuilder<ScheduleRow> {
+  return sql<ScheduleRow>`select * from schedule_index where closed_block is null and ${endsAt} <= ${chainTime} order by ${endsAt}, opened_block, opened_log limit ${limit}`;
 }
 
 /** Equal slices, the last with the remainder of the division (ScheduleEscrow._budgetOf). */
