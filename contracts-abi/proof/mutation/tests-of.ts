@@ -10,6 +10,7 @@ const ZAPPER = [
   'ZapperReentrancy',
   'ZapperTreasury',
   'ZapperBudget',
+  'LyingRouter',
   'MintOnPayment',
 ];
 const ORDERS = ['ExitEscrow', 'LimitEscrow', 'Schedule*', 'EscrowedShares', 'OrderFloors'];

@@ -91,6 +91,48 @@ abstract contract KeyActs is KeyBooks {
         return action;
     }
 
+    /// A trade of COVERED through the trap while the pools stand `offBps` from the reference, in the direction that
+    /// hurts: a sale while they are dearer, a buy while they are cheaper. The trap is priced so that the account
+    /// gets what its slippage must leave it and `slackBps` more; every price is put back afterwards.
+    function _sandwich(uint256 seed, uint256 amount, uint256 offBps, uint256 slackBps)
+        internal
+        returns (bool ok, bytes memory result)
+    {
+        bool buy = seed >> 16 & 1 == 0;
+        uint256 foxtrotAt = poolPrice(foxtrot.pool, address(foxtrot.token));
+        uint256 golfAt = poolPrice(golf.pool, address(golf.token));
+        (uint256 nav,,) = oracle.tryReferenceNav(address(covered));
+        if (nav == 0) nav = oracle.spotNav(address(covered)); // refused then, for want of a reference
+        uint256 off = nav * (buy ? 10_000 - offBps : 10_000 + offBps) / oracle.spotNav(address(covered));
+        movePrice(foxtrot.pool, address(foxtrot.token), foxtrotAt * off / 10_000);
+        movePrice(golf.pool, address(golf.token), golfAt * off / 10_000);
+        ISessionModule.Action memory action = _trade(seed | 1 << 8, amount, buy, 0);
+        movePrice(trap, address(foxtrot.token), _trapPrice(action, nav, slackBps));
+        (ok, result) = _send(_sign(_trapped(action)));
+        movePrice(foxtrot.pool, address(foxtrot.token), foxtrotAt);
+        movePrice(golf.pool, address(golf.token), golfAt);
+        movePrice(trap, address(foxtrot.token), foxtrotAt);
+    }
+
+    /// Dollars x 1e18 a foxtrot at which the trade just passes: what the bound at the reference `nav` leaves of the
+    /// zap fee (0.2%) and of golf's leg (1%), less the trap's own fee (0.05%).
+    function _trapPrice(ISessionModule.Action memory action, uint256 nav, uint256 slackBps)
+        private
+        view
+        returns (uint256)
+    {
+        bool buy = action.kind == 0;
+        uint256[] memory units =
+            buy ? covered.previewMint(action.amount) : covered.previewRedeem(action.amount);
+        uint256 bps = buy
+            ? 10_000 + uint256(action.slippageBps) - 20 - slackBps
+            : 10_000 - uint256(action.slippageBps) + 20 + slackBps;
+        uint256 whole = action.amount * nav / 1e18 * bps / 10_000;
+        uint256 golfs = units[1] * poolPrice(golf.pool, address(golf.token)) / 1e18;
+        golfs = buy ? golfs * 100 / 99 : golfs * 99 / 100;
+        return (whole - golfs) * (buy ? 9_995 : 10_005) / 10_000 * 1e18 / units[0];
+    }
+
     /// One thing wrong with an otherwise fair trade.
     function _spoiled(ISessionModule.Action memory action, uint256 seed)
         internal

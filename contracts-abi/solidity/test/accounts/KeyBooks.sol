@@ -5,6 +5,7 @@ import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {TradeBounds} from "../../src/accounts/TradeBounds.sol";
 import {BasketVault} from "../../src/basket/BasketVault.sol";
+import {Constants} from "../../src/Constants.sol";
 import {ICoverMarket} from "../../src/interfaces/ICoverMarket.sol";
 import {ICoverModule} from "../../src/interfaces/ICoverModule.sol";
 import {ISafe} from "../../src/interfaces/ISafe.sol";
@@ -22,7 +23,7 @@ interface ISafeModules {
 
 /// The books of an account with two hostile keys: whatever is sent goes through `_submit`, which looks at the
 /// account before and after and writes down, per key and UTC day, what it cost. Worth is at the reference, which a
-/// trade cannot move within its own block.
+/// trade cannot move within its own block, and once more at the spot prices that stood before the trade.
 abstract contract KeyBooks is CoverActions, HandlerStats {
     uint256 internal constant KEYS = 2;
     uint24 internal constant TRAP_FEE = 500; // a second pool of foxtrot, at the key's own price
@@ -56,6 +57,7 @@ abstract contract KeyBooks is CoverActions, HandlerStats {
         uint256 fees;
         uint256 cover;
         uint256 loss;
+        uint256 spotLoss;
         uint256 actions;
         uint256 dailyLimit;
         uint256 coverDailyLimit;
@@ -214,7 +216,10 @@ abstract contract KeyBooks is CoverActions, HandlerStats {
             assertEq(after_.turnover, before.turnover, "cover counted as turnover");
             uint256 locked = after_.cover - before.cover;
             assertLe(before.cash, after_.cash + locked + s.fee, "cover cost more than was counted");
-            if (before.cash > after_.cash) day.loss += before.cash - after_.cash;
+            if (before.cash > after_.cash) {
+                day.loss += before.cash - after_.cash;
+                day.spotLoss += before.cash - after_.cash;
+            }
             return;
         }
         assertEq(after_.cover, before.cover, "a trade counted as cover");
@@ -223,19 +228,48 @@ abstract contract KeyBooks is CoverActions, HandlerStats {
         bool ofCovered = s.vault == address(covered);
         if (ofCovered) assertEq(after_.mixedShares, before.mixedShares, "another basket moved");
         else assertEq(after_.coveredShares, before.coveredShares, "another basket moved");
-        uint256 worthBefore = before.cash
-            + TradeBounds.value(
-                ofCovered ? before.coveredShares : before.mixedShares, nav, Math.Rounding.Floor
-            );
-        uint256 worthAfter = after_.cash
-            + TradeBounds.value(
-                ofCovered ? after_.coveredShares : after_.mixedShares, nav, Math.Rounding.Floor
-            );
-        if (worthBefore <= worthAfter) return;
-        uint256 loss = worthBefore - worthAfter;
+        day.loss += _boundedLoss(s, before, after_, nav, s.slippageBps);
+        day.spotLoss += _boundedLoss(
+            s, before, after_, spot, s.slippageBps + Constants.MAX_SPOT_DEVIATION_BPS
+        );
+    }
+
+    /// USDG that a trade made the account poorer by, its shares at `nav`: at most `bps` of the turnover, and the fee.
+    function _boundedLoss(Sent memory s, Look memory before, Look memory after_, uint256 nav, uint256 bps)
+        private
+        view
+        returns (uint256 loss)
+    {
+        uint256 worthBefore = before.cash + _worth(s, before, nav);
+        uint256 worthAfter = after_.cash + _worth(s, after_, nav);
+        if (worthBefore <= worthAfter) return 0;
+        loss = worthBefore - worthAfter;
         uint256 counted = after_.turnover - before.turnover;
-        assertLe(loss, counted * s.slippageBps / 10_000 + s.fee + 2, "a trade lost too much");
-        day.loss += loss;
+        assertLe(loss, counted * bps / 10_000 + s.fee + 2, "a trade lost too much");
+    }
+
+    function _worth(Sent memory s, Look memory look, uint256 nav) private view returns (uint256) {
+        uint256 shares = s.vault == address(covered) ? look.coveredShares : look.mixedShares;
+        return TradeBounds.value(shares, nav, Math.Rounding.Floor);
+    }
+
+    /// Invariant 15 of each key's day so far, at the reference and at spot.
+    function _assertDaysWithinTheirLimits() internal view {
+        for (uint256 i; i < KEYS; i++) {
+            Day storage day = days_[i];
+            uint256 fees = TradeBounds.dailyFeeCap(day.dailyLimit);
+            assertLe(day.turnover, day.dailyLimit, "turnover above the limit");
+            assertLe(day.fees, fees, "fees above the cap");
+            assertLe(day.cover, day.coverDailyLimit, "cover above its limit");
+            // Each trade may round a few base units against the account.
+            uint256 rest = fees + day.coverDailyLimit + 2 * day.actions;
+            assertLe(day.loss, day.dailyLimit * day.slippageBps / 10_000 + rest, "lost too much");
+            assertLe(
+                day.spotLoss,
+                day.dailyLimit * (day.slippageBps + Constants.MAX_SPOT_DEVIATION_BPS) / 10_000 + rest,
+                "lost too much against spot"
+            );
+        }
     }
 
     function _used(Sent memory s) internal view returns (bool) {
