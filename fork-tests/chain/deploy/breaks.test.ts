@@ -10,6 +10,7 @@ import { type ChainClient, sendSigned, write } from '../client.ts';
 import { devAccount } from '../seed/accounts.ts';
 import { nonceOf, owner, runUnbroken, stepsIn, type UnbrokenRun } from './deploy-process.ts';
 import { Journal } from './journal.ts';
+import { planSchema } from './plan.ts';
 
 let run: UnbrokenRun;
 
@@ -41,7 +42,7 @@ test('goes on to the same protocol, however often it is killed before or after a
   // Addresses follow from nonces: the same ones mean that each step was mined once, in its place.
   expect(contracts).toEqual(expected);
   expect(await nonceOf(here)).toBe(run.steps);
-  const journal = Journal.read(`${here.deploymentFile}.journal`);
+  const journal = Journal.read(`${here.deploymentFile}.journal`, planSchema);
   expect(new Set(journal?.steps.map(({ hash }) => hash)).size).toBe(run.steps);
   const verified = await here.call({}, '--verify');
   expect(verified).toMatchObject({ code: 0, err: '' });
@@ -111,7 +112,7 @@ test('stops at a foreign transaction in its place, mined or waiting, and sends n
   const waiting = await other.call(settings);
   expect(waiting.code).toBe(1);
   expect(waiting.err).toMatch(/another transaction of the deployer .* is waiting at nonce 3/);
-  const journal = Journal.read(`${other.deploymentFile}.journal`);
+  const journal = Journal.read(`${other.deploymentFile}.journal`, planSchema);
   expect(journal?.steps).toHaveLength(3);
 }, 300_000);
 
@@ -133,7 +134,7 @@ test('sends no bytes that would fail by now, and signs them anew when asked to',
   const anew = await here.call(settings, '--restate');
   expect(anew).toMatchObject({ code: 0, err: '' });
   expect(await nonceOf(here)).toBe(run.steps);
-  const journal = Journal.read(`${here.deploymentFile}.journal`);
+  const journal = Journal.read(`${here.deploymentFile}.journal`, planSchema);
   expect(journal?.steps[weeks - 1]?.earlier).toHaveLength(1);
   const verified = await here.call({}, '--verify');
   expect(verified).toMatchObject({ code: 0, err: '' });

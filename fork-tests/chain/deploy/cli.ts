@@ -6,10 +6,11 @@ import { defineBasketChain } from '../../../runtime/chain/client.ts';
 import { ConfigError, loadConfig } from '../../../runtime/config.ts';
 import { type ReadClient, reasonOf } from '../client.ts';
 import { DifferenceError } from './checks.ts';
-import { deploy, dryRun, type Say, verify } from './command.ts';
+import { deploy, dryRun, verify } from './command.ts';
 import { DeployError } from './errors.ts';
-import { isNoAnswer } from './journaled-submitter.ts';
+import type { Say } from './operator.ts';
 import { deployOptions } from './options.ts';
+import { isNoAnswer } from './settle.ts';
 
 const USAGE = `npm run deploy                 deploys, or goes on where it was broken off
 npm run deploy -- --dry-run    prints the steps, their gas and the ETH needed; sends nothing

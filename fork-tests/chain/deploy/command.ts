@@ -2,30 +2,34 @@
  * What `npm run deploy` does: plan, deploy through the journal, verify, write the deployment file. Nothing here uses an
  * Anvil method, so it runs against any endpoint of chain 4663.
  */
-import { accessSync, constants, existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { formatEther, formatGwei, formatUnits, type LocalAccount } from 'viem';
+import { existsSync, writeFileSync } from 'node:fs';
+import { formatEther, formatUnits, type LocalAccount } from 'viem';
 import { CHAIN_ID } from '../../../contracts-abi/constants.ts';
-import { type Deployment, readDeployment } from '../../../contracts-abi/deployment.ts';
-import { loadWallets } from '../../../runtime/keys/wallets.ts';
+import type { Deployment } from '../../../contracts-abi/deployment.ts';
 import { lockFolder } from '../../start/lock.ts';
 import type { ReadClient } from '../client.ts';
 import { writeWhole } from '../files.ts';
 import { compare } from './checks.ts';
 import { DeployError } from './errors.ts';
-import { boundGas, gasPrice } from './gas.ts';
+import { boundGas, funds, grouped } from './gas.ts';
 import { Journal, type JournalHeader } from './journal.ts';
 import { type SettledStep, submitJournaled } from './journaled-submitter.ts';
+import {
+  assertChain,
+  deploymentIn,
+  journalPath,
+  loadDeployer,
+  prepareFolder,
+  type Say,
+} from './operator.ts';
 import type { DeployConfig } from './options.ts';
-import { planText } from './plan.ts';
+import { type ProtocolPlan, planSchema, planText } from './plan.ts';
 import { assertResumable, freshPlan, missingConstituents, newHeader } from './prepare.ts';
 import { type Deployed, deployProtocol } from './protocol.ts';
 import { type RecordedStep, recordSteps } from './recording-submitter.ts';
 import { restatePrices } from './restate.ts';
 import { describeStanding } from './standing.ts';
 import { verifyDeployment, verifyStanding } from './verify.ts';
-
-export type Say = (line: string) => unknown;
 
 /** Deploys, or goes on with what an earlier run began. `restate`: with stated prices of now for what is not sent yet. */
 export async function deploy(
@@ -56,8 +60,8 @@ export async function deploy(
 export async function dryRun(client: ReadClient, config: DeployConfig, say: Say): Promise<void> {
   await assertChain(client);
   const account = loadDeployer(config);
-  const journal = Journal.read(journalPath(config));
-  let header: JournalHeader;
+  const journal = Journal.read(journalPath(config), planSchema);
+  let header: JournalHeader<ProtocolPlan>;
   if (journal === null) {
     header = await newHeader(client, account, await freshPlan(client, account, config));
     if (config.DEPLOY_PLAN_FILE === undefined) {
@@ -95,7 +99,7 @@ export async function verify(client: ReadClient, config: DeployConfig, say: Say)
   await assertChain(client);
   const deployment = deploymentIn(config);
   await verifyStanding(client, deployment);
-  const journal = Journal.read(journalPath(config));
+  const journal = Journal.read(journalPath(config), planSchema);
   if (journal !== null) {
     const { header, decisions } = journal;
     const account = { address: header.deployer } as LocalAccount;
@@ -108,44 +112,14 @@ export async function verify(client: ReadClient, config: DeployConfig, say: Say)
   say(`${config.DEPLOYMENT_FILE} is what stands on chain ${CHAIN_ID}.`);
 }
 
-/** Throws the file system's own words when files cannot be written there. */
-function prepareFolder(config: DeployConfig): void {
-  const folder = dirname(config.DEPLOYMENT_FILE);
-  mkdirSync(folder, { recursive: true });
-  accessSync(folder, constants.W_OK);
-}
-
-function journalPath(config: DeployConfig): string {
-  return `${config.DEPLOYMENT_FILE}.journal`;
-}
-
-async function assertChain(client: ReadClient): Promise<void> {
-  const id = await client.getChainId();
-  if (id !== CHAIN_ID) {
-    throw new DeployError(
-      `the RPC endpoint serves chain ${id}, and this protocol is for ${CHAIN_ID}`,
-    );
-  }
-}
-
-function loadDeployer(config: DeployConfig): LocalAccount {
-  const loaded = loadWallets(config);
-  if (loaded.tag === 'invalid') throw new DeployError(loaded.problem);
-  const [wallet, second] = loaded.wallets;
-  if (wallet === undefined || second !== undefined) {
-    throw new DeployError(`one key deploys, and ${loaded.wallets.length} were given`);
-  }
-  return wallet.account;
-}
-
 async function openJournal(
   client: ReadClient,
   account: LocalAccount,
   config: DeployConfig,
   say: Say,
-): Promise<Journal> {
+): Promise<Journal<ProtocolPlan>> {
   const path = journalPath(config);
-  const found = Journal.open(path);
+  const found = Journal.open(path, planSchema);
   if (found !== null) {
     await assertResumable(client, account, config, found);
     say(`Going on with the deployment in ${path}: ${found.steps.length} steps were signed.`);
@@ -176,7 +150,7 @@ async function openJournal(
 async function restateJournal(
   client: ReadClient,
   { address }: LocalAccount,
-  journal: Journal,
+  journal: Journal<ProtocolPlan>,
   say: Say,
 ): Promise<number | undefined> {
   const { plan } = journal.header;
@@ -201,7 +175,7 @@ async function deployThrough(
   client: ReadClient,
   account: LocalAccount,
   config: DeployConfig,
-  journal: Journal,
+  journal: Journal<ProtocolPlan>,
   say: Say,
   resign: number | undefined,
 ): Promise<void> {
@@ -236,41 +210,12 @@ async function deployThrough(
 async function walk(
   client: ReadClient,
   account: LocalAccount,
-  header: JournalHeader,
+  header: JournalHeader<ProtocolPlan>,
   decisions?: ReadonlyMap<string, string | number>,
 ): Promise<{ steps: readonly RecordedStep[]; deployed: Deployed }> {
   const { submitter, steps } = recordSteps(account, header.firstNonce, decisions);
   const deployed = await deployProtocol(client, submitter, account, header.plan);
   return { steps, deployed };
-}
-
-async function funds(
-  client: ReadClient,
-  { address }: LocalAccount,
-  gas: readonly bigint[],
-): Promise<{ text: string; short: string | null }> {
-  const [{ price, maxFee }, balance] = await Promise.all([
-    gasPrice(client),
-    client.getBalance({ address }),
-  ]);
-  const total = gas.reduce((sum, one) => sum + one, 0n);
-  const largest = gas.reduce((most, one) => (one > most ? one : most), 0n);
-  // A quarter more, and what a node wants to see for one transaction's limit at its fee cap.
-  const needed = ((total * price + largest * maxFee) * 5n) / 4n;
-  const text = `At most ${grouped(total)} gas at ${formatGwei(price)} gwei: about ${formatEther(total * price)} ETH; ${formatEther(needed)} ETH must be there, ${formatEther(balance)} are.`;
-  const short =
-    balance >= needed
-      ? null
-      : `the deployer ${address} holds ${formatEther(balance)} ETH and needs ${formatEther(needed)} ETH (${grouped(total)} gas at ${formatGwei(price)} gwei, with a reserve)`;
-  return { text, short };
-}
-
-function deploymentIn({ DEPLOYMENT_FILE: path }: DeployConfig): Deployment {
-  try {
-    return readDeployment(path);
-  } catch (error) {
-    throw new DeployError(error instanceof Error ? error.message : String(error), error);
-  }
 }
 
 async function assertSameFile(config: DeployConfig, deployment: Deployment): Promise<void> {
@@ -285,7 +230,7 @@ async function assertSameFile(config: DeployConfig, deployment: Deployment): Pro
   );
 }
 
-function sayPlan({ deployer, firstNonce, plan }: JournalHeader, say: Say): void {
+function sayPlan({ deployer, firstNonce, plan }: JournalHeader<ProtocolPlan>, say: Say): void {
   say(`Deployer ${deployer}, first nonce ${firstNonce}`);
   say(`Owner ${plan.owner}, guardian ${plan.guardian}, treasury ${plan.treasury}`);
   if (plan.owner === deployer || plan.guardian === deployer || plan.treasury === deployer) {
@@ -302,8 +247,4 @@ function sayPlan({ deployer, firstNonce, plan }: JournalHeader, say: Say): void 
       `  ${ticker}: ${formatUnits(seedShares, 18)} shares to begin with${cover ? ', cover market' : ''}; ${prices.join(', ')}`,
     );
   }
-}
-
-function grouped(value: bigint): string {
-  return value.toLocaleString('en-US');
 }

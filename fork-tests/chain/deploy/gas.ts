@@ -2,7 +2,15 @@
  * What a deployment costs, before it is sent: a bound for each step from its sizes, since no step can be estimated
  * before those that it builds on are mined. A test holds the bounds against what a deployment used.
  */
-import { type Address, type Hex, hexToBytes, type LocalAccount, size } from 'viem';
+import {
+  type Address,
+  formatEther,
+  formatGwei,
+  type Hex,
+  hexToBytes,
+  type LocalAccount,
+  size,
+} from 'viem';
 import { estimateGas, type ReadClient } from '../client.ts';
 import { creationSizes } from './code.ts';
 import type { RecordedStep } from './recording-submitter.ts';
@@ -76,4 +84,31 @@ function tokensOf(data: Hex): number {
   let tokens = 0;
   for (const byte of hexToBytes(data)) tokens += byte === 0 ? 1 : 4;
   return tokens;
+}
+
+/** `gas`: by step. `short`: why the sender's ETH does not do; null when it does. */
+export async function funds(
+  client: ReadClient,
+  { address }: Pick<LocalAccount, 'address'>,
+  gas: readonly bigint[],
+  sender = 'deployer',
+): Promise<{ text: string; short: string | null }> {
+  const [{ price, maxFee }, balance] = await Promise.all([
+    gasPrice(client),
+    client.getBalance({ address }),
+  ]);
+  const total = gas.reduce((sum, one) => sum + one, 0n);
+  const largest = gas.reduce((most, one) => (one > most ? one : most), 0n);
+  // A quarter more, and what a node wants to see for one transaction's limit at its fee cap.
+  const needed = ((total * price + largest * maxFee) * 5n) / 4n;
+  const text = `At most ${grouped(total)} gas at ${formatGwei(price)} gwei: about ${formatEther(total * price)} ETH; ${formatEther(needed)} ETH must be there, ${formatEther(balance)} are.`;
+  const short =
+    balance >= needed
+      ? null
+      : `the ${sender} ${address} holds ${formatEther(balance)} ETH and needs ${formatEther(needed)} ETH (${grouped(total)} gas at ${formatGwei(price)} gwei, with a reserve)`;
+  return { text, short };
+}
+
+export function grouped(value: bigint): string {
+  return value.toLocaleString('en-US');
 }

@@ -1,5 +1,5 @@
 /**
- * The journal of a deployment under way: what was planned, what was decided on the way, and each transaction before it
+ * The journal of a deployment under way, or of a run that extends its cover market: what was planned, what was decided on the way, and each transaction before it
  * left. What must hold:
  * - a transaction's line is on disk (fsync) before its bytes are broadcast, so whatever may have left is known;
  * - a step has one line, so one transaction: on doubt the same bytes go out again. Where its bytes can no longer succeed
@@ -24,18 +24,17 @@ import { type Hex, isHex } from 'viem';
 import { z } from 'zod';
 import { deploymentSchema } from '../../../contracts-abi/deployment.ts';
 import { DeployError } from './errors.ts';
-import { type ProtocolPlan, planSchema } from './plan.ts';
 
 const address = deploymentSchema.shape.usdg;
 const hex = z.custom<Hex>((value) => isHex(value), 'expected 0x and hex characters');
 
-const headerSchema = z.object({
+const ownHeaderSchema = z.object({
+  /** Whose key sends. */
   deployer: address,
   /** Nonce of the first step. */
   firstNonce: z.int().nonnegative(),
   /** A block from before the first step: what tells this chain from another with the same id. */
   anchor: z.object({ number: z.int().nonnegative(), hash: hex }),
-  plan: planSchema,
 });
 
 const decisionSchema = z.object({
@@ -58,29 +57,26 @@ const stepSchema = z.object({
 /** The last step, signed anew under its nonce. */
 const resignedSchema = stepSchema.extend({ replaces: hex });
 
-/** Takes the place of the header's plan: prices that were stated anew. */
-const replanSchema = z.object({ plan: planSchema });
-
-export type JournalHeader = z.infer<typeof headerSchema>;
+export type JournalHeader<Plan> = z.infer<typeof ownHeaderSchema> & { plan: Plan };
 /** `earlier`: hashes of the same step as it was signed before. */
 export type JournalStep = z.infer<typeof stepSchema> & { earlier: readonly Hex[] };
 
 /** What a journal says; `path` is where it was found. */
-export type JournalContent = {
+export type JournalContent<Plan> = {
   readonly path: string;
-  readonly header: JournalHeader;
+  readonly header: JournalHeader<Plan>;
   readonly decisions: Map<string, string | number>;
   readonly steps: JournalStep[];
 };
 
-export class Journal implements JournalContent {
+export class Journal<Plan> implements JournalContent<Plan> {
   readonly path: string;
-  readonly header: JournalHeader;
+  readonly header: JournalHeader<Plan>;
   readonly decisions: Map<string, string | number>;
   readonly steps: JournalStep[];
   readonly #file: number;
 
-  private constructor(path: string, file: number, content: JournalContent) {
+  private constructor(path: string, file: number, content: JournalContent<Plan>) {
     this.path = path;
     this.#file = file;
     this.header = content.header;
@@ -89,19 +85,19 @@ export class Journal implements JournalContent {
   }
 
   /** What an earlier run left, to look at only: another run may be writing. Null when there is nothing. */
-  static read(path: string): JournalContent | null {
+  static read<Plan>(path: string, plan: z.ZodType<Plan>): JournalContent<Plan> | null {
     const text = readWhole(path);
-    return text === null ? null : parse(path, text);
+    return text === null ? null : parse(path, text, plan);
   }
 
   /**
    * Takes up what an earlier run left; null when there is nothing. Only for who holds the lock: an unfinished line is
    * cut off. Throws a DeployError when it is damaged.
    */
-  static open(path: string): Journal | null {
+  static open<Plan>(path: string, plan: z.ZodType<Plan>): Journal<Plan> | null {
     const text = readWhole(path);
     if (text === null) return null;
-    const content = parse(path, text);
+    const content = parse(path, text, plan);
     const file = openSync(path, 'r+');
     ftruncateSync(file, Buffer.byteLength(finished(text)));
     fsyncSync(file);
@@ -109,8 +105,8 @@ export class Journal implements JournalContent {
     return new Journal(path, openSync(path, 'a'), content);
   }
 
-  /** Begins one. The header is there whole or not at all. */
-  static create(path: string, header: JournalHeader): Journal {
+  /** Begins one, in the place of what was there. The header is there whole or not at all. */
+  static create<Plan>(path: string, header: JournalHeader<Plan>): Journal<Plan> {
     mkdirSync(dirname(path), { recursive: true });
     const temporary = `${path}.tmp`;
     const file = openSync(temporary, 'w', 0o600);
@@ -118,12 +114,12 @@ export class Journal implements JournalContent {
     closeSync(file);
     renameSync(temporary, path);
     syncFolder(dirname(path));
-    const content = { path, header, decisions: new Map(), steps: [] };
+    const content: JournalContent<Plan> = { path, header, decisions: new Map(), steps: [] };
     return new Journal(path, openSync(path, 'a'), content);
   }
 
   /** For steps that are not in the journal yet; the others are held against what was sent. */
-  recordPlan(plan: ProtocolPlan): void {
+  recordPlan(plan: Plan): void {
     writeLine(this.#file, { plan });
     this.header.plan = plan;
   }
@@ -172,13 +168,17 @@ function finished(text: string): string {
   return text.slice(0, text.lastIndexOf('\n') + 1);
 }
 
-function parse(path: string, text: string): JournalContent {
+function parse<Plan>(path: string, text: string, plan: z.ZodType<Plan>): JournalContent<Plan> {
+  // Takes the place of the header's plan: prices that were stated anew.
+  const replanSchema = z.object({ plan });
   const lines = finished(text).split('\n').slice(0, -1);
   const [first, ...rest] = lines;
-  const header = headerSchema.safeParse(first === undefined ? null : jsonOf(first));
+  const header = ownHeaderSchema
+    .extend({ plan })
+    .safeParse(first === undefined ? null : jsonOf(first));
   if (!header.success) {
     throw new DeployError(
-      `the journal ${path} is damaged, or of another version: line 1 is not the plan of a deployment`,
+      `the journal ${path} is damaged, or of another version: line 1 is not the plan of what is under way`,
     );
   }
   const decisions = new Map<string, string | number>();

@@ -19,22 +19,26 @@ import {
   type LocalAccount,
   parseTransaction,
   type TransactionReceipt,
-  TransactionReceiptNotFoundError,
 } from 'viem';
 import { CHAIN_ID } from '../../../contracts-abi/constants.ts';
 import { describeRevert, revertDataOf } from '../../../contracts-abi/revert.ts';
-import { estimateGas, type ReadClient, reasonOf } from '../client.ts';
+import { estimateGas, reasonOf } from '../client.ts';
 import type { Submitter } from '../submitter.ts';
 import { DeployError } from './errors.ts';
 import { gasPrice } from './gas.ts';
-import type { Journal, JournalStep } from './journal.ts';
+import type { JournalStep } from './journal.ts';
+import {
+  isNoAnswer,
+  POLL_MS,
+  pause,
+  receiptOf,
+  type Settling,
+  sendUntilMined,
+  wordsOf,
+} from './settle.ts';
 
-export type JournaledOptions = {
-  client: ReadClient;
+export type JournaledOptions = Settling & {
   account: LocalAccount;
-  journal: Journal;
-  /** Longest wait for one transaction to be mined, and for a node that lags. */
-  waitMs: number;
   /** The journal's last step, unmined, to be signed anew where its contents differ by now. */
   resign?: number;
   onStep?: (step: SettledStep) => void;
@@ -52,10 +56,6 @@ export type SettledStep = {
 
 type Request = { to?: Address; data: Hex; value?: bigint };
 
-const POLL_MS = 100;
-/** Bytes that stay unmined go out again after this long: a node may have dropped them. */
-const REBROADCAST_MS = 5_000;
-
 export function submitJournaled(options: JournaledOptions): Submitter {
   const { account, journal } = options;
   let next = 0;
@@ -71,7 +71,7 @@ export function submitJournaled(options: JournaledOptions): Submitter {
     const receipt = await settle(options, step, request, fresh);
     if (receipt.status !== 'success') {
       throw new DeployError(
-        `step ${index + 1} (${what}) was mined and reverted: ${step.hash}. The deployment cannot go on; begin anew with ${journal.path} moved away`,
+        `step ${index + 1} (${what}) was mined and reverted: ${step.hash}. ${wordsOf(options).reverted}`,
       );
     }
     options.onStep?.({
@@ -141,20 +141,20 @@ function assertSame(known: JournalStep, what: string, request: Request): void {
 
 /** Gas that the step takes. Throws when it would fail: a reverted step ends a deployment. */
 async function estimateStep(
-  { client, account }: JournaledOptions,
+  options: JournaledOptions,
   index: number,
   what: string,
   request: Request,
 ): Promise<bigint> {
+  const { client, account } = options;
   try {
     return await estimateGas(client, account.address, request);
   } catch (cause) {
     if (isNoAnswer(cause)) throw cause;
     const data = revertDataOf(cause);
     const reason = data === null ? reasonOf(cause) : describeRevert(data);
-    const advice = /^(PriceOffStated|BadWeek|CapTooHigh)/.test(reason)
-      ? '. The world moved away from the plan: npm run deploy -- --restate goes on with prices, weeks and caps of now'
-      : '';
+    const { moved } = wordsOf(options);
+    const advice = moved.errors.test(reason) ? `. ${moved.advice}` : '';
     throw new DeployError(
       `step ${index + 1} (${what}) would fail, so it was not sent: ${reason}${advice}`,
       cause,
@@ -210,11 +210,13 @@ async function sign(
 
 /** Resolves when the deployer's next transaction is this step's. Throws when another one is in its place. */
 async function ourTurn(
-  { client, account, waitMs }: JournaledOptions,
+  options: JournaledOptions,
   nonce: number,
   index: number,
   what: string,
 ): Promise<void> {
+  const { client, account, waitMs } = options;
+  const { sender, displaced } = wordsOf(options);
   const { address } = account;
   const deadline = Date.now() + waitMs;
   for (;;) {
@@ -225,13 +227,13 @@ async function ourTurn(
     if (mined > nonce || waiting > nonce) {
       const state = mined > nonce ? 'was mined' : 'is waiting';
       throw new DeployError(
-        `another transaction of the deployer ${address} ${state} at nonce ${nonce}, where step ${index + 1} (${what}) belongs, or the journal lost its last lines: nothing more was sent. Contracts get their addresses from nonces, so this deployment cannot go on; use a key that nothing else sends from`,
+        `another transaction of the ${sender} ${address} ${state} at nonce ${nonce}, where step ${index + 1} (${what}) belongs, or the journal lost its last lines: nothing more was sent. ${displaced}`,
       );
     }
     if (mined === nonce) return;
     if (Date.now() > deadline) {
       throw new DeployError(
-        `the node has not seen the deployer's earlier transactions yet (nonce ${mined}, expected ${nonce}): run the same command again`,
+        `the node has not seen the ${sender}'s earlier transactions yet (nonce ${mined}, expected ${nonce}): run the same command again`,
       );
     }
     await pause(POLL_MS);
@@ -245,98 +247,13 @@ async function settle(
   request: Request,
   fresh: boolean,
 ): Promise<TransactionReceipt> {
-  const { client, account, waitMs } = options;
-  const deadline = Date.now() + waitMs;
-  let receipt = fresh ? null : await receiptOf(client, step);
-  let sentAt = Number.NEGATIVE_INFINITY;
-  if (receipt === null && !fresh) {
-    const { address } = account;
-    const mined = await client.getTransactionCount({ address, blockTag: 'latest' });
+  if (!fresh) {
+    const receipt = await receiptOf(options.client, step);
+    if (receipt !== null) return receipt;
+    const { address } = options.account;
+    const mined = await options.client.getTransactionCount({ address, blockTag: 'latest' });
     // Signed by an earlier run, and perhaps never sent: prices, weeks and caps may have moved on since.
     if (mined === step.nonce) await estimateStep(options, step.step, step.what, request);
   }
-  let refusal: string | null = null;
-  while (receipt === null) {
-    if (Date.now() - sentAt > REBROADCAST_MS) {
-      refusal = await broadcast(client, step);
-      sentAt = Date.now();
-    }
-    const { address } = account;
-    const mined = await client.getTransactionCount({ address, blockTag: 'latest' });
-    receipt = await receiptOf(client, step);
-    if (receipt !== null) break;
-    if (Date.now() > deadline) {
-      if (mined > step.nonce) {
-        throw new DeployError(
-          `nonce ${step.nonce} of the deployer ${address} is used, and no receipt of step ${step.step + 1} (${step.what}), ${step.hash}, is in sight after ${waitMs / 1_000} s: either this node keeps no receipts that old (try another RPC endpoint), or another transaction was sent with the deployer's key, and then this deployment cannot go on`,
-        );
-      }
-      throw new DeployError(
-        `step ${step.step + 1} (${step.what}) is not mined after ${waitMs / 1_000} s: ${step.hash}${refusal === null ? '' : ` (the node says: ${refusal})`}. Run the same command again: it sends the same bytes`,
-      );
-    }
-    await pause(POLL_MS);
-  }
-  return receipt;
-}
-
-/**
- * What the node says decides nothing, but where it says that the bytes can never be mined as things are.
- * @returns its words of refusal; null when it took them.
- */
-async function broadcast(client: ReadClient, step: JournalStep): Promise<string | null> {
-  try {
-    await client.request({ method: 'eth_sendRawTransaction', params: [step.raw] });
-    return null;
-  } catch (error) {
-    if (isNoAnswer(error)) throw error;
-    const reason = reasonOf(error);
-    if (/insufficient funds/i.test(reason)) {
-      throw new DeployError(
-        `the deployer has too little ETH for step ${step.step + 1} (${step.what}). Fund it and run the same command again`,
-        error,
-      );
-    }
-    if (/replacement transaction underpriced/i.test(reason)) {
-      throw new DeployError(
-        `another transaction of the deployer is waiting at nonce ${step.nonce}, where step ${step.step + 1} (${step.what}) belongs`,
-        error,
-      );
-    }
-    // expected: "already known", "nonce too low" for what was mined meanwhile; receipt and nonce tell the rest
-    return reason;
-  }
-}
-
-/** Of the step as it was signed last, or before. */
-async function receiptOf(
-  client: ReadClient,
-  { hash: last, earlier }: JournalStep,
-): Promise<TransactionReceipt | null> {
-  for (const hash of [last, ...earlier]) {
-    try {
-      return await client.getTransactionReceipt({ hash });
-    } catch (error) {
-      // expected until it is mined
-      if (!(error instanceof TransactionReceiptNotFoundError)) throw error;
-    }
-  }
-  return null;
-}
-
-/** No word from the node at all, as against a refusal. */
-export function isNoAnswer(error: unknown): boolean {
-  for (let depth = 0, current = error; depth < 10; depth += 1) {
-    if (typeof current !== 'object' || current === null) return false;
-    const { name, cause } = current as { name?: unknown; cause?: unknown };
-    if (name === 'HttpRequestError' || name === 'TimeoutError') return true;
-    current = cause;
-  }
-  return false;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
+  return sendUntilMined(options, step);
 }

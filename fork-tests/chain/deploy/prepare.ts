@@ -9,6 +9,7 @@ import { discoverMarket } from '../live/discover.ts';
 import { livePlan } from '../live/plan.ts';
 import { DeployError } from './errors.ts';
 import type { JournalContent, JournalHeader } from './journal.ts';
+import { assertSameChain } from './operator.ts';
 import type { DeployConfig } from './options.ts';
 import { type BasketPlan, type ProtocolPlan, planSchema, planText, seedNeeds } from './plan.ts';
 import { emptyAddresses } from './verify-externals.ts';
@@ -69,11 +70,12 @@ function readPlan(path: string): ProtocolPlan {
 }
 
 /** What a new journal begins with. Throws when the deployer has a transaction under way. */
-export async function newHeader(
+export async function newHeader<Plan>(
   client: ReadClient,
   { address }: LocalAccount,
-  plan: ProtocolPlan,
-): Promise<JournalHeader> {
+  plan: Plan,
+  sender = 'deployer',
+): Promise<JournalHeader<Plan>> {
   const [mined, waiting, head] = await Promise.all([
     client.getTransactionCount({ address, blockTag: 'latest' }),
     client.getTransactionCount({ address, blockTag: 'pending' }),
@@ -81,7 +83,7 @@ export async function newHeader(
   ]);
   if (waiting > mined) {
     throw new DeployError(
-      `the deployer ${address} has a transaction waiting at nonce ${mined}: deploy once it is mined`,
+      `the ${sender} ${address} has a transaction waiting at nonce ${mined}: deploy once it is mined`,
     );
   }
   const blockNumber = head > ANCHOR_DEPTH ? head - ANCHOR_DEPTH : 0n;
@@ -100,21 +102,14 @@ export async function assertResumable(
   client: ReadClient,
   { address }: LocalAccount,
   config: DeployConfig,
-  { path, header }: JournalContent,
+  { path, header }: JournalContent<ProtocolPlan>,
 ): Promise<void> {
   if (header.deployer !== address) {
     throw new DeployError(
       `the deployment in ${path} is of the key of ${header.deployer}, and this one is of ${address}`,
     );
   }
-  const blockNumber = BigInt(header.anchor.number);
-  const head = await client.getBlockNumber();
-  const hash = head < blockNumber ? null : (await client.getBlock({ blockNumber })).hash;
-  if (hash !== header.anchor.hash) {
-    throw new DeployError(
-      `the deployment in ${path} is of another chain: block ${blockNumber} here is not the one there. Move the journal away to begin anew`,
-    );
-  }
+  await assertSameChain(client, path, header);
   for (const [role, option] of ROLES) {
     const asked = config[option];
     if (asked === undefined || getAddress(asked) === header.plan[role]) continue;
