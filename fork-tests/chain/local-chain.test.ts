@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { erc20Abi } from 'viem';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { COVER_CUTOFF } from '../../contracts-abi/constants.ts';
+import { COVER_CUTOFF, USD } from '../../contracts-abi/constants.ts';
 import { coverWeeks } from '../../contracts-abi/cover-calendar.ts';
 import { readDeployment } from '../../contracts-abi/deployment.ts';
 import {
@@ -132,6 +132,8 @@ describe('the seeded chain', () => {
     const { timestamp } = await client.getBlock();
     const expectedWeeks = coverWeeks(Number(timestamp + COVER_CUTOFF), 3);
     expect([some, current]).toEqual([true, expectedWeeks[0]?.id]);
+    // Who serves the first weekend is paid.
+    expect(await client.readContract({ ...market, functionName: 'feePool' })).toBe(50n * USD);
     const listed = await client.getContractEvents({
       ...market,
       eventName: 'Listed',

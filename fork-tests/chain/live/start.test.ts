@@ -1,7 +1,9 @@
 import { erc20Abi } from 'viem';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { USD } from '../../../contracts-abi/constants.ts';
 import {
   basketZapperAbi,
+  coverMarketAbi,
   navOracleAbi,
   uniswapV3PoolAbi,
 } from '../../../contracts-abi/generated/index.ts';
@@ -78,6 +80,11 @@ describe('a fork of the live chain', () => {
       });
       expect(cardinality).toBeGreaterThanOrEqual(700);
     }
+  });
+
+  test('pays whoever serves the first weekend of cover', async () => {
+    const market = { address: manifest.deployment.coverMarket, abi: coverMarketAbi } as const;
+    expect(await client.readContract({ ...market, functionName: 'feePool' })).toBe(50n * USD);
   });
 
   test('prices tokens as the upstream pools do', () => {

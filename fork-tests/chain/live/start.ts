@@ -14,6 +14,7 @@ import { deployProtocol, type Progress } from '../deploy/protocol.ts';
 import { verifyDeployment } from '../deploy/verify.ts';
 import { fullRange, PRICE_SCALE } from '../price.ts';
 import { devAccounts, FUNDS, ROLES } from '../seed/accounts.ts';
+import { fundFeePool } from '../seed/cover-book.ts';
 import type { Manifest } from '../seed/manifest.ts';
 import { COVER_WEEKS } from '../seed/plan.ts';
 import { deployMaker } from '../seed/pools.ts';
@@ -110,6 +111,7 @@ async function deployOnFork(client: ChainClient, progress: Progress): Promise<Ma
   progress('checking the deployment');
   const { deployment } = deployed;
   await verifyDeployment(client, deployment, { ...deployed, plan, deployer: issuer.address });
+  await fundFeePool(submitter, issuer, deployment);
   return {
     deployment,
     maker,

@@ -1,13 +1,14 @@
 /**
  * Offers of two underwriters for the weeks that trade when the chain is handed over: several ranges at several prices in
- * every cover basket, so that a book has depth, a cheapest price, and an offer too dear for a session key.
+ * every cover basket, so that a book has depth, a cheapest price, and an offer too dear for a session key. And a fee pool
+ * that pays whoever serves the first weekend, which a new market's would not.
  */
 import { type Address, erc20Abi, type LocalAccount } from 'viem';
 import { COVER_WEEKS_AHEAD, USD } from '../../../contracts-abi/constants.ts';
 import type { Deployment } from '../../../contracts-abi/deployment.ts';
 import { coverMarketAbi, localTokenAbi } from '../../../contracts-abi/generated/index.ts';
 import type { ChainClient } from '../client.ts';
-import { submitInBlocks } from '../submitter.ts';
+import { type Submitter, submitInBlocks } from '../submitter.ts';
 import { devAccount } from './accounts.ts';
 
 type OfferSeed = {
@@ -59,19 +60,52 @@ const OFFERS: readonly OfferSeed[] = [
 ];
 
 const CENT = USD / 100n;
+/** Pays 500 steps. More than the market's reserve, since here nobody collects what exceeds that. */
+const FEE_POOL = 50n * USD;
 
-/** Mints what the offers lock, on top of the underwriters' own funds, and places them in one block. */
+/** Gives the market's fee pool $50 of USDG that `from` holds, in two transactions. */
+export async function fundFeePool(
+  submitter: Submitter,
+  from: LocalAccount,
+  { usdg, coverMarket }: Deployment,
+): Promise<void> {
+  await submitter.write(from, {
+    address: usdg,
+    abi: erc20Abi,
+    functionName: 'approve',
+    args: [coverMarket, FEE_POOL],
+  });
+  await submitter.write(from, {
+    address: coverMarket,
+    abi: coverMarketAbi,
+    functionName: 'fundFees',
+    args: [FEE_POOL],
+  });
+}
+
+/**
+ * Mints what the offers lock, on top of the underwriters' own funds, and what the fee pool is given; places and gives it
+ * in one block.
+ */
 export async function seedCoverBook(
   client: ChainClient,
   issuer: LocalAccount,
-  { usdg, coverMarket, baskets }: Deployment,
+  deployment: Deployment,
 ): Promise<void> {
+  const { usdg, coverMarket, baskets } = deployment;
   const market = { address: coverMarket, abi: coverMarketAbi } as const;
   const [vaults, weeks] = await Promise.all([
     client.readContract({ ...market, functionName: 'coverVaults' }),
     tradingWeeks(client, coverMarket),
   ]);
   const submitter = await submitInBlocks(client);
+  await submitter.write(issuer, {
+    address: usdg,
+    abi: localTokenAbi,
+    functionName: 'mint',
+    args: [issuer.address, FEE_POOL],
+  });
+  await fundFeePool(submitter, issuer, deployment);
   for (const underwriter of ['erin', 'frank'] as const) {
     const { account } = devAccount(underwriter);
     const own = OFFERS.filter((offer) => offer.underwriter === underwriter);
