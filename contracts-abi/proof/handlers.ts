@@ -4,7 +4,15 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { join } from 'node:path';
 
 /** The suites that must have reported, as `HandlerStats.report` names them. */
-export const SUITES = ['vault', 'zapper', 'lying router', 'orders', 'accounts', 'cover'] as const;
+export const SUITES = [
+  'vault',
+  'zapper',
+  'lying router',
+  'orders',
+  'accounts',
+  'cover',
+  'governance',
+] as const;
 
 const LEAST_SHARE = 1 / 5;
 

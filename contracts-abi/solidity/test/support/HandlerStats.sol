@@ -21,6 +21,10 @@ abstract contract HandlerStats {
         _done[keccak256(bytes(name))]++;
     }
 
+    function timesDone(string calldata name) external view returns (uint256) {
+        return _done[keccak256(bytes(name))];
+    }
+
     /// One line of JSON, {"suite": …, "actions": {name: [tried, done]}}, for the file that `npm test` adds up. Call it
     /// in `afterInvariant`.
     function report(Vm vm, string calldata suite) external {
