@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalChain, startLocalChain } from '../chain/start.ts';
 import { createStack, freePort, type Stack, until } from '../e2e/stack.ts';
+import { installed, installPackages } from './debian.ts';
 
 const grafana = join(import.meta.dirname, '..', '..', 'grafana');
 const data = mkdtempSync(join(tmpdir(), 'basket-prometheus-'));
@@ -17,27 +18,8 @@ let stack: Stack;
 let stopPrometheus: () => Promise<void> = async () => undefined;
 let url = '';
 
-function installed(command: string): boolean {
-  try {
-    execFileSync('sh', ['-c', `command -v ${command}`], { stdio: 'ignore' });
-    return true;
-  } catch {
-    // expected: not there yet
-    return false;
-  }
-}
-
-function install(packageName: string): void {
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  execFileSync('apt-get', ['update', '-q'], { stdio: 'inherit', env });
-  execFileSync('apt-get', ['install', '-q', '-y', '--no-install-recommends', packageName], {
-    stdio: 'inherit',
-    env,
-  });
-}
-
 beforeAll(async () => {
-  if (!installed('promtool')) install('prometheus');
+  if (!installed('promtool')) installPackages(['prometheus']);
   chain = await startLocalChain({ port: 0 });
   stack = await createStack({ rpcUrl: chain.url, deployment: chain.manifest.deployment });
   await stack.start('api');
