@@ -1,5 +1,5 @@
 /** Debian's Chromium, driven by its own chromedriver over WebDriver: plain HTTP, no library between. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,14 +1,14 @@
 /** The page's elements by id. Text is only ever set as text: nothing here can become markup. */
 
-export function element<T extends HTMLElement = HTMLElement>(id: string): T {
+export function element(id: string): HTMLElement {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`the page has no element "${id}"`);
-  return found as T;
+  return found;
 }
 
-export const input = (id: string): HTMLInputElement => element<HTMLInputElement>(id);
-export const select = (id: string): HTMLSelectElement => element<HTMLSelectElement>(id);
-export const button = (id: string): HTMLButtonElement => element<HTMLButtonElement>(id);
+export const input = (id: string) => element(id) as HTMLInputElement;
+export const select = (id: string) => element(id) as HTMLSelectElement;
+export const button = (id: string) => element(id) as HTMLButtonElement;
 
 /** Leaves an unchanged text alone: a live region would say it again. */
 export function write(id: string, text: string): void {

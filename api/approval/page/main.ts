@@ -16,6 +16,7 @@ import { fetchConfig, fetchSession, type Session } from './service.ts';
 import { explainTerms, fillForm, submittedTerms } from './terms-form.ts';
 import { showLink, showSent, showSession } from './view.ts';
 import { askForAccounts, discoverWallets, switchChain, type Wallet } from './wallets.ts';
+import { walletWords } from './wallet-words.ts';
 
 type Ready = Extract<Connection, { tag: 'ready' }>;
 
@@ -43,7 +44,7 @@ class Page {
     showLink(this.#owner, this.#key, this.#config);
     fillForm(this.#session);
     explainTerms();
-    const form = element<HTMLFormElement>('terms');
+    const form = element('terms');
     form.addEventListener('input', () => explainTerms());
     form.addEventListener('focusout', ({ target }) => explainTerms((target as HTMLElement).id));
     form.addEventListener('submit', (event) => {
@@ -73,8 +74,9 @@ class Page {
 
   #showWallet(): void {
     const { tag } = this.#connection;
-    write('wallet-note', this.#walletWords());
-    element('wallet-note').classList.toggle('problem', this.#cannotSign());
+    const words = this.#words();
+    write('wallet-note', words.text);
+    element('wallet-note').classList.toggle('problem', words.problem);
     const offered = tag === 'none' || tag === 'wrong account' ? this.#wallets : [];
     element('wallets').replaceChildren(...offered.map((wallet) => this.#walletButton(wallet)));
     show('switch', tag === 'wrong chain');
@@ -89,32 +91,9 @@ class Page {
     );
   }
 
-  #cannotSign(): boolean {
-    const connection = this.#connection;
-    if (connection.tag === 'ready') return connection.state.ownerEth === 0n;
-    return connection.tag !== 'none';
-  }
-
-  #walletWords(): string {
-    const connection = this.#connection;
-    switch (connection.tag) {
-      case 'none':
-        return this.#wallets.length === 0
-          ? `No wallet found in this browser. Open this page where ${this.#owner} is: in a browser with its wallet extension, or in the browser inside your wallet app.`
-          : `Connect the wallet of ${this.#owner}.`;
-      case 'wrong account': {
-        const using = connection.using === null ? 'shows no account' : `uses ${connection.using}`;
-        return `Your wallet ${using}, but only ${this.#owner} can approve this key. Choose that account in your wallet, or connect again.`;
-      }
-      case 'wrong chain':
-        return `Your wallet is on another chain than ${this.#config.chain.name} (id ${this.#config.chain.id}).`;
-      case 'foreign':
-        return connection.why;
-      case 'ready':
-        return connection.state.ownerEth === 0n
-          ? `Connected with ${connection.wallet.name}, but this wallet has no ETH on ${this.#config.chain.name} to pay the gas with.`
-          : `Connected with ${connection.wallet.name}.`;
-    }
+  #words() {
+    const found = this.#wallets.length > 0;
+    return walletWords(this.#connection, this.#owner, this.#config.chain, found);
   }
 
   #walletButton(wallet: Wallet): HTMLButtonElement {
@@ -198,8 +177,8 @@ class Page {
     const connection = this.#connection;
     if (connection.tag === 'none') throw new Refusal('Connect your wallet first.');
     const looked = await this.#look(connection.wallet);
-    if (looked.tag !== 'ready') throw new Refusal(`${this.#walletWords()} Nothing was sent.`);
-    if (looked.state.ownerEth === 0n) throw new Refusal(this.#walletWords());
+    if (looked.tag !== 'ready') throw new Refusal(`${this.#words().text} Nothing was sent.`);
+    if (looked.state.ownerEth === 0n) throw new Refusal(this.#words().text);
     return looked;
   }
 
@@ -256,7 +235,7 @@ class Page {
 
   #explorerLink(hash: string): string | null {
     const { explorer } = this.#config.chain;
-    return /^https:\/\//.test(explorer) ? `${explorer}/tx/${hash}` : null;
+    return explorer.startsWith('https://') ? `${explorer}/tx/${hash}` : null;
   }
 
   /** Until the service shows it: what the agent will be told. */

@@ -58,7 +58,8 @@ export function showSession(session: Session, now: number): void {
   write('grant-cover', session.coverEnabled ? `On, at most ${cover} a day` : 'Off');
   write('revoke-effect', session.revokeEffect);
   show('stopping', session.deployed);
-  show('revoke', session.active);
+  // A grant outlives a module that is switched off for a while.
+  show('revoke', session.active || state === 'off');
   write('pause', session.accountPaused ? 'Let the agents go on' : 'Pause all agents');
   showMoney(session);
 }

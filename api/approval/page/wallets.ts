@@ -29,7 +29,7 @@ export function discoverWallets(onChange: (wallets: readonly Wallet[]) => void):
     onChange(known);
   };
   window.addEventListener('eip6963:announceProvider', (event) => {
-    const { info, provider } = ((event as CustomEvent<Announced | null>).detail ?? {}) as Announced;
+    const { info, provider } = (event as CustomEvent<Announced | null>).detail ?? {};
     if (!isProvider(provider) || announced.size >= MAX_WALLETS) return;
     announced.set(info?.uuid ?? provider, { name: nameOf(info), icon: iconOf(info), provider });
     tell();
@@ -52,7 +52,7 @@ function nameOf(info: Announced['info']): string {
 function iconOf(info: Announced['info']): string | null {
   const icon = info?.icon;
   const fits =
-    typeof icon === 'string' && icon.length < MAX_ICON && /^data:image\//.test(icon.trim());
+    typeof icon === 'string' && icon.length < MAX_ICON && icon.trim().startsWith('data:image/');
   return fits ? icon.trim() : null;
 }
 
