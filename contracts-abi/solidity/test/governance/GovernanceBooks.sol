@@ -8,8 +8,8 @@ import {OrderFixture} from "../orders/OrderFixture.sol";
 import {HandlerStats} from "../support/HandlerStats.sol";
 import {Shell} from "./Shell.sol";
 
-/// What the registry and the pause must be after all that was done to them, kept apart from their code, and the one
-/// way of calling them: nobody's holding may change by anything that the owners and the guardian do.
+/// What the registry and the pause must be after all that was done to them, kept apart from their code; the one way of
+/// calling them, by which nobody's holding may change; and the baskets and people that the dice choose from.
 abstract contract GovernanceBooks is OrderFixture, HandlerStats {
     uint256 internal constant REGISTRY = 0;
     uint256 internal constant PAUSE = 1;
@@ -41,6 +41,8 @@ abstract contract GovernanceBooks is OrderFixture, HandlerStats {
     address internal formerBrake;
     uint256 internal pauseStart;
     uint256 internal pauseEnd; // zero before the first
+    address[5] internal heirs;
+    Shell[] private _shells;
     uint256 private _calls;
 
     function openBooks() internal {
@@ -187,5 +189,48 @@ abstract contract GovernanceBooks is OrderFixture, HandlerStats {
         assertEq(keccak256(abi.encode(registry.basketOf(tickers[i]))), entries[i], "an entry changed");
         assertEq(keccak256(abi.encode(registry.basketOfVault(vaults[i]))), entries[i], "an entry changed");
         assertTrue(registry.isVault(vaults[i]), "a vault went");
+    }
+
+    // ---------------------------------------------------------------- dice
+
+    function _basket(uint256 seed) internal returns (IBasketRegistry.Basket memory basket) {
+        seed = uint256(keccak256(abi.encode(seed)));
+        basket.ticker = seed % 16 == 0 ? "" : seed % 16 == 1 ? "TECH" : _ticker(seed >> 8);
+        basket.name = vm.toString(seed >> 128);
+        basket.thesis = "a thesis longer than thirty-one bytes, which takes a slot of its own";
+        basket.group = "hostile";
+        basket.riskNote = seed & 1 << 40 == 0 ? "" : "worthless";
+        basket.ordersEnabled = seed & 1 << 41 == 0;
+        basket.vault = _vault(seed >> 48);
+    }
+
+    function _ticker(uint256 seed) private pure returns (string memory) {
+        return string.concat("T", vm.toString(seed % 40));
+    }
+
+    /// Mostly code that belongs to the registry; else a stranger, a wallet, or what was used before.
+    function _vault(uint256 seed) private returns (address) {
+        uint256 kind = seed % 16;
+        if (kind == 0) return address(uint160(seed));
+        if (kind == 1) return vaults[(seed >> 8) % vaults.length];
+        if (kind < 6 && _shells.length != 0) return address(_shells[(seed >> 8) % _shells.length]);
+        Shell shell = new Shell(address(registry), Shell.Kind(kind < 9 ? kind % 4 : 0));
+        _shells.push(shell);
+        return address(shell);
+    }
+
+    function _aProposal(uint256 seed) internal view returns (string memory) {
+        if (proposals.length == 0 || seed % 16 == 0) return _ticker(seed >> 8);
+        return proposals[(seed >> 8) % proposals.length];
+    }
+
+    function _anybody(uint256 seed) internal view returns (address) {
+        uint256 kind = (seed >> 16) % 10;
+        if (kind < 5) return heirs[kind];
+        if (kind == 5) return feesTo;
+        if (kind == 6) return bob;
+        if (kind == 7) return seats[REGISTRY].owner == address(0) ? bob : seats[REGISTRY].owner;
+        if (kind == 8) return seats[PAUSE].owner == address(0) ? bob : seats[PAUSE].owner;
+        return seats[(seed >> 32) % 2].former == address(0) ? keeper : seats[(seed >> 32) % 2].former;
     }
 }

@@ -12,9 +12,7 @@ import {Shell} from "./Shell.sol";
 /// by those who may and by those who may not, while holders leave by every door. Nothing here may revert but by a
 /// broken rule: the campaign fails on a revert.
 contract GovernanceHandler is GovernanceBooks {
-    address[5] private _heirs;
     address[4] private _treasuries;
-    Shell[] private _shells;
     bytes32[] private _orders;
     address[] private _escrows;
     address[] private _owners;
@@ -25,7 +23,7 @@ contract GovernanceHandler is GovernanceBooks {
         openBooks();
         giveShares(alice, 1_000e18);
         giveShares(bob, 1_000e18);
-        _heirs = [makeAddr("heir"), makeAddr("second heir"), guardian, alice, address(this)];
+        heirs = [makeAddr("heir"), makeAddr("second heir"), guardian, alice, address(this)];
         _treasuries = [treasury, makeAddr("new treasury"), makeAddr("blocked treasury"), makeAddr("multisig")];
         usdg.setBlocked(_treasuries[2], true);
     }
@@ -98,7 +96,7 @@ contract GovernanceHandler is GovernanceBooks {
     // ---------------------------------------------------------------- the pause
 
     function setGuardian(uint256 seed) external {
-        address to = seed % 8 == 0 ? address(0) : _heirs[(seed >> 8) % 5];
+        address to = seed % 8 == 0 ? address(0) : heirs[(seed >> 8) % 5];
         if (_asOwner("set the guardian", PAUSE, abi.encodeCall(pause.setGuardian, (to)), true, "")) {
             if (brake != address(0)) formerBrake = brake;
             brake = to;
@@ -147,7 +145,7 @@ contract GovernanceHandler is GovernanceBooks {
     /// To anybody; to nobody takes an offer back. Nothing changes hands by it.
     function transferOwnership(uint256 seat, uint256 seed) external {
         seat = seat % 2;
-        address to = seed % 6 == 0 ? address(0) : _heirs[(seed >> 8) % 5];
+        address to = seed % 6 == 0 ? address(0) : heirs[(seed >> 8) % 5];
         bytes memory payload = abi.encodeCall(registry.transferOwnership, (to));
         if (_asOwner("offer the ownership", seat, payload, true, "")) seats[seat].next = to;
     }
@@ -305,48 +303,5 @@ contract GovernanceHandler is GovernanceBooks {
         else if (kind < 4) moment = proposed[keccak256(bytes(_aProposal(seed >> 8)))].since + 7 days;
         if (seed >> 128 & 1 == 0) moment -= moment == 0 ? 0 : 1;
         vm.warp(moment > now_ ? moment : now_ + bound(seed >> 8, 1, 2 days));
-    }
-
-    // ---------------------------------------------------------------- dice
-
-    function _basket(uint256 seed) private returns (IBasketRegistry.Basket memory basket) {
-        seed = uint256(keccak256(abi.encode(seed)));
-        basket.ticker = seed % 16 == 0 ? "" : seed % 16 == 1 ? "TECH" : _ticker(seed >> 8);
-        basket.name = vm.toString(seed >> 128);
-        basket.thesis = "a thesis longer than thirty-one bytes, which takes a slot of its own";
-        basket.group = "hostile";
-        basket.riskNote = seed & 1 << 40 == 0 ? "" : "worthless";
-        basket.ordersEnabled = seed & 1 << 41 == 0;
-        basket.vault = _vault(seed >> 48);
-    }
-
-    function _ticker(uint256 seed) private pure returns (string memory) {
-        return string.concat("T", vm.toString(seed % 40));
-    }
-
-    /// Mostly code that belongs to the registry; else a stranger, a wallet, or what was used before.
-    function _vault(uint256 seed) private returns (address) {
-        uint256 kind = seed % 16;
-        if (kind == 0) return address(uint160(seed));
-        if (kind == 1) return vaults[(seed >> 8) % vaults.length];
-        if (kind < 6 && _shells.length != 0) return address(_shells[(seed >> 8) % _shells.length]);
-        Shell shell = new Shell(address(registry), Shell.Kind(kind < 9 ? kind % 4 : 0));
-        _shells.push(shell);
-        return address(shell);
-    }
-
-    function _aProposal(uint256 seed) private view returns (string memory) {
-        if (proposals.length == 0 || seed % 16 == 0) return _ticker(seed >> 8);
-        return proposals[(seed >> 8) % proposals.length];
-    }
-
-    function _anybody(uint256 seed) private view returns (address) {
-        uint256 kind = (seed >> 16) % 10;
-        if (kind < 5) return _heirs[kind];
-        if (kind == 5) return feesTo;
-        if (kind == 6) return bob;
-        if (kind == 7) return seats[REGISTRY].owner == address(0) ? bob : seats[REGISTRY].owner;
-        if (kind == 8) return seats[PAUSE].owner == address(0) ? bob : seats[PAUSE].owner;
-        return seats[(seed >> 32) % 2].former == address(0) ? keeper : seats[(seed >> 32) % 2].former;
     }
 }
