@@ -6,6 +6,7 @@ import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import type { ReadinessCheck, ReadinessResult } from '../runtime/readiness.ts';
+import { alone, contend } from '../runtime/store/leadership.ts';
 import { openStore } from '../runtime/store/store.ts';
 import { Ledger } from './accounting/ledger.ts';
 import { LedgerTail } from './accounting/ledger-tail.ts';
@@ -13,16 +14,20 @@ import { APPROVE_PATH } from './approval/approve-page.ts';
 import { RecentBalances } from './builds/recent-balances.ts';
 import { NewestBlock } from './chain/newest-block.ts';
 import { repeat } from './chain/repeat.ts';
+import type { Catalog } from './catalog/catalog.ts';
 import type { ApiConfig } from './config.ts';
 import { UnpaidPositions } from './cover/payouts-unpaid.ts';
 import { Indexer } from './indexer/indexer.ts';
+import { IndexLead, type WriteTransaction } from './indexer/lead.ts';
 import { LogReader } from './indexer/log-reader.ts';
 import { apiProjections, indexIdentity } from './indexer/projections.ts';
+import { gatherStatistics } from './indexer/statistics.ts';
 import { VaultSet } from './indexer/vault-set.ts';
 import { DueIndex } from './jobs/due-index.ts';
 import { Marks } from './marks/marks.ts';
 import { NavHistory } from './nav/nav-history.ts';
 import { NavIndex } from './nav/nav-index.ts';
+import type { NavTables } from './nav/nav-tables.ts';
 import { OrderIndex } from './orders/order-index.ts';
 import { createApiApp } from './server.ts';
 import type { Service } from './service.ts';
@@ -44,12 +49,16 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     timeoutMs: config.RPC_TIMEOUT_MS,
     multicall3: deployment.multicall3,
   });
-  const store = await openStore<ApiTables>({
-    url: config.DATABASE_URL ?? 'file:.data/api.sqlite',
-    migrations: apiMigrations,
+  const databaseUrl = config.DATABASE_URL ?? 'file:.data/api.sqlite';
+  const store = await openStore<ApiTables>({ url: databaseUrl, migrations: apiMigrations });
+  const lead = new IndexLead({
+    store,
+    leadership: store.dialect === 'postgres' ? contend(databaseUrl, 'api-indexer') : alone,
+    logger: logger.child({ module: 'indexer' }),
   });
   const navIndex = new NavIndex({
     db: store.db,
+    write: lead.write as unknown as WriteTransaction<NavTables>,
     checkpoints: store.db,
     client,
     deployment,
@@ -69,11 +78,16 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     staleAfterMs: config.MARKS_STALE_AFTER_MS,
   });
   const lag = metrics.gauge('index_lag_blocks', 'Blocks that the order index is behind the head.');
+  const leading = metrics.gauge(
+    'index_leader',
+    '1 while this process reads the chain into the store; 0 while it serves what another one writes.',
+  );
   const head = metrics.gauge('head_block', 'Newest block that a node has shown.');
   const newest = new NewestBlock(3 * config.INDEX_INTERVAL_MS);
   const indexer = new Indexer<ApiTables>({
     client,
     db: store.db,
+    write: lead.write,
     projections: [navIndex.projection(), ...apiProjections(deployment)],
     vaults: new VaultSet(deployment),
     logger: logger.child({ module: 'indexer' }),
@@ -117,7 +131,13 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
   };
   const readiness: ReadinessCheck[] = [
     { name: 'marks', check: () => marks.readiness() },
-    { name: 'order index', check: () => indexer.readiness() },
+    {
+      name: 'order index',
+      check: () => ({
+        ...indexer.readiness(),
+        ...(store.dialect === 'postgres' ? { note: lead.leads ? 'leader' : 'follower' } : {}),
+      }),
+    },
     { name: 'store', check: storeState.check },
   ];
   const http = createApiApp({ config, service, logger, metrics, readiness });
@@ -127,6 +147,25 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
       throw error;
     },
   );
+  let counted = false;
+  const indexRound = async (catalog: Catalog): Promise<void> => {
+    const role = await lead.take();
+    if (role === 'follows') {
+      await navIndex.follow(catalog);
+      await indexer.follow();
+      return;
+    }
+    if (role === 'taken') {
+      navIndex.reopen();
+      indexer.reopen();
+    }
+    await navIndex.prepare(catalog);
+    await indexer.sync();
+    if (!counted && indexer.caughtUp) {
+      counted = true;
+      await gatherStatistics(store);
+    }
+  };
   marks.start();
   const indexing = repeat({
     name: 'indexer',
@@ -137,10 +176,10 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
         await storeState.probe(() =>
           store.db.selectFrom('index_identity').select('name').execute(),
         );
-        await navIndex.prepare(await marks.readyCatalog());
-        await indexer.sync();
+        await indexRound(await marks.readyCatalog());
       } finally {
         lag.set(indexer.lagBlocks);
+        leading.set(lead.leads ? 1 : 0);
       }
     },
   });
@@ -151,6 +190,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     stop: async () => {
       await listening.close(HTTP_CLOSE_MS);
       await Promise.all([marks.stop(), indexing.stop()]);
+      await lead.release();
       await store.close();
     },
   };

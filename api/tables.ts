@@ -2,7 +2,11 @@
 import type { Migrations } from '../runtime/store/store.ts';
 import { type AccountingTables, accountingMigrations } from './accounting/tables.ts';
 import { type CoverTables, coverMigrations } from './cover/cover-tables.ts';
-import { type CheckpointTables, checkpointMigrations } from './indexer/checkpoints.ts';
+import {
+  type CheckpointTables,
+  checkpointMigrations,
+  leadMigrations,
+} from './indexer/checkpoints.ts';
 import { type VaultTables, vaultMigrations } from './indexer/vault-set.ts';
 import { dueIndexMigrations } from './jobs/due-index.ts';
 import { dueSlotMigrations } from './jobs/due-slots.ts';
@@ -28,4 +32,5 @@ export const apiMigrations: Migrations = {
   ...coverMigrations,
   ...dueIndexMigrations,
   ...dueSlotMigrations,
+  ...leadMigrations,
 };

@@ -20,6 +20,7 @@ import {
   writeCheckpoint,
   writeIdentity,
 } from './checkpoints.ts';
+import type { WriteTransaction } from './lead.ts';
 import { inChainOrder, LogReader } from './log-reader.ts';
 import type { IndexedLog, Projection } from './projection.ts';
 import { Routing } from './routing.ts';
@@ -31,6 +32,8 @@ export type IndexerTables = CheckpointTables & VaultTables;
 export type IndexerOptions<DB extends IndexerTables> = {
   client: PublicClient;
   db: Kysely<DB>;
+  /** What every change of rows runs in. */
+  write: WriteTransaction<DB>;
   projections: readonly Projection<DB>[];
   vaults: VaultSet;
   logger: Logger;
@@ -68,6 +71,8 @@ export class Indexer<DB extends IndexerTables> {
   #started = false;
   #caughtUpAt = 0;
   #generation = 0;
+  /** A head that this process saw and whose rows another has to write. */
+  #goal: { block: number; at: number } | null = null;
 
   constructor(options: IndexerOptions<DB>) {
     this.#options = options;
@@ -114,6 +119,35 @@ export class Indexer<DB extends IndexerTables> {
     if (this.#cursor !== null && this.#cursor.block === head.block) this.#caughtUpAt = Date.now();
   }
 
+  /**
+   * Takes up what the process that leads has written: the loop calls it instead of {@link Indexer.sync} while another
+   * leads. Caught up is what holds the rows of a head that this process saw itself.
+   * @throws as `sync`.
+   */
+  async follow(): Promise<void> {
+    this.#started = false;
+    const head = await this.#headNow();
+    this.#head = head.block;
+    this.#options.onHead(head.block);
+    this.#goal ??= { block: head.block, at: Date.now() };
+    const db = this.#ownDb();
+    const isOurs = (await readIdentity(db)) === this.#options.identity;
+    const cursor = isOurs ? await latestCheckpoint(db) : null;
+    if (cursor?.hash !== this.#cursor?.hash) this.#generation += 1;
+    this.#cursor = cursor;
+    if (cursor === null) {
+      this.#caughtUpAt = 0;
+    } else if (cursor.block >= this.#goal.block) {
+      this.#caughtUpAt = this.#goal.at;
+      this.#goal = null;
+    }
+  }
+
+  /** What is known of the rows is read anew in the next sync: another process has written since. */
+  reopen(): void {
+    this.#started = false;
+  }
+
   /** Range by range; the node works on the next one while the store takes this one. */
   async #readTo(from: number, head: Head): Promise<void> {
     let position = from;
@@ -150,7 +184,11 @@ export class Indexer<DB extends IndexerTables> {
       logger.warn('the rows are of another deployment: they are dropped and read again');
       await this.#rollBackTo(startBlock - 1);
     }
-    if (stored !== identity) await writeIdentity(db, identity);
+    if (stored !== identity) {
+      await this.#options.write((trx) =>
+        writeIdentity(trx as unknown as Transaction<IndexerTables>, identity),
+      );
+    }
     this.#cursor = await latestCheckpoint(db);
     await this.#options.vaults.load(db);
     this.#started = true;
@@ -201,8 +239,8 @@ export class Indexer<DB extends IndexerTables> {
   }
 
   async #rollBackTo(block: number): Promise<void> {
-    const { db, projections, vaults } = this.#options;
-    await db.transaction().execute(async (trx) => {
+    const { write, projections, vaults } = this.#options;
+    await write(async (trx) => {
       const own = trx as unknown as Transaction<IndexerTables>;
       for (const projection of projections) await projection.rollback(trx, block);
       const gone = await vaults.rollback(own, block);
@@ -241,10 +279,10 @@ export class Indexer<DB extends IndexerTables> {
   }
 
   async #write({ to, hash, logs, discovered, routing }: Step<DB>): Promise<void> {
-    const { db, vaults } = this.#options;
+    const { write, vaults } = this.#options;
     const advances = to > (this.#cursor?.block ?? 0);
     if (!advances && logs.length === 0) return;
-    await db.transaction().execute(async (trx) => {
+    await write(async (trx) => {
       const own = trx as unknown as Transaction<IndexerTables>;
       await vaults.apply(own, logs);
       if (discovered) await vaults.load(own);

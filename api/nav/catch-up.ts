@@ -2,6 +2,7 @@
 import type { Kysely } from 'kysely';
 import { type Address, BlockNotFoundError, type PublicClient } from 'viem';
 import type { Checkpoint, CheckpointTables } from '../indexer/checkpoints.ts';
+import type { WriteTransaction } from '../indexer/lead.ts';
 import { logRanges } from '../indexer/log-ranges.ts';
 import { basePrices, type ChainHistory } from './base-prices.ts';
 import { MINUTE, minutesOf, startOf } from './minutes.ts';
@@ -20,6 +21,8 @@ import type { NavBasket } from './valuation.ts';
 
 export type CatchUpOptions = ChainHistory & {
   db: Kysely<NavTables>;
+  /** What every change of rows runs in. */
+  write: WriteTransaction<NavTables>;
   checkpoints: Kysely<CheckpointTables>;
 };
 
@@ -32,7 +35,7 @@ export async function catchUp(
   baskets: readonly NavBasket[],
   cursor: Checkpoint | null,
 ): Promise<boolean> {
-  const { db, client, deployment, reader, logger } = options;
+  const { db, write, client, deployment, reader, logger } = options;
   if (cursor !== null && (await timeAt(client, cursor)) === null) return false;
   const to = cursor?.block ?? deployment.startBlock - 1;
   const isFirst = (await openings(db)).size === 0;
@@ -44,7 +47,7 @@ export async function catchUp(
   const tape = new Tape(await basePrices(options, [...pools], from - 1));
   const opened = new Map<string, bigint>();
   // Rows of an earlier attempt that did not come to its end.
-  await db.transaction().execute((trx) => dropSpans(trx, vaults));
+  await write((trx) => dropSpans(trx, vaults));
   const filter = { addresses: [...pools] as Address[], topics: PRICE_TOPICS };
   const ranges = pools.size === 0 ? [] : logRanges(reader, filter, { from, to });
   for await (const { logs } of ranges) {
@@ -56,11 +59,11 @@ export async function catchUp(
     const unopened = new Set(vaults.filter((vault) => !opened.has(vault)));
     const found = minutesOf(baskets, tape.before(minute), tape.since(minute), unopened);
     for (const [vault, opening] of found.openings) opened.set(vault, opening);
-    await db.transaction().execute((trx) => replaceMinutes(trx, vaults, minute, found.rows));
+    await write((trx) => replaceMinutes(trx, vaults, minute, found.rows));
     tape.prune();
   }
   if (cursor !== null && (await timeAt(client, cursor)) === null) return false;
-  await db.transaction().execute(async (trx) => {
+  await write(async (trx) => {
     await writeTape(trx, (await loadTape(trx)).joinedBy(tape));
     await addBaskets(trx, vaults, opened);
   });

@@ -67,6 +67,7 @@ async function open(): Promise<{ store: Store<Tables>; index: NavIndex }> {
     .values(POOLS.map((pool) => ({ pool, sqrt_price: Q96.toString(), block: 50 })))
     .execute();
   const index = new NavIndex({
+    write: (work) => store.db.transaction().execute(work),
     db: store.db,
     checkpoints: store.db,
     client,

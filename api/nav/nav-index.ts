@@ -62,6 +62,23 @@ export class NavIndex {
     if (await this.#openAll(cursor)) this.#catalog = catalog;
   }
 
+  /**
+   * Takes up the baskets whose history another process keeps in the same store, instead of {@link NavIndex.prepare}.
+   * @throws when the store does not answer.
+   */
+  async follow(catalog: Catalog): Promise<void> {
+    const { db, deployment } = this.#options;
+    const known = await openings(db);
+    const listed = catalog.baskets.map((basket) => navBasketOf(basket, deployment));
+    this.#take(listed.filter(({ vault }) => known.has(vault)));
+    this.reopen();
+  }
+
+  /** What the store holds is looked at again in the next `prepare`: another process has written since. */
+  reopen(): void {
+    this.#catalog = null;
+  }
+
   projection<DB extends NavTables>(): Projection<DB> {
     const pools = () => [...this.#pools] as Address[];
     return {
@@ -132,7 +149,7 @@ export class NavIndex {
 
   /** Opens baskets that nobody has traded around since their genesis; false while one's genesis is still ahead. */
   async #openAll(cursor: Checkpoint | null): Promise<boolean> {
-    const { db, client } = this.#options;
+    const { db, write, client } = this.#options;
     const known = await openings(db);
     const unopened = this.#baskets.filter(({ vault }) => known.get(vault) === null);
     if (unopened.length === 0) return true;
@@ -145,7 +162,8 @@ export class NavIndex {
         all = false;
         continue;
       }
-      await writeOpening(db, basket.vault, new Valuation(basket, prices).value() ?? 0n);
+      const opening = new Valuation(basket, prices).value() ?? 0n;
+      await write((trx) => writeOpening(trx, basket.vault, opening));
     }
     return all;
   }

@@ -48,6 +48,7 @@ export async function openIndex(
   });
   const maxRange = options.maxRange ?? 10_000;
   const nav = new NavIndex({
+    write: (work) => store.db.transaction().execute(work),
     db: store.db,
     checkpoints: store.db,
     client,
@@ -56,6 +57,7 @@ export async function openIndex(
     logger,
   });
   const indexer = new Indexer<ApiTables>({
+    write: (work) => store.db.transaction().execute(work),
     client,
     db: store.db,
     projections: [nav.projection(), ...apiProjections(deployment)],
@@ -95,7 +97,7 @@ export async function openIndex(
 }
 
 /** Not derived from logs alone: where the cursor rested says when this process looked. */
-const NOT_COMPARED = /^(kysely_|index_checkpoint|nav_tape)/;
+const NOT_COMPARED = /^(kysely_|index_checkpoint|index_lead|nav_tape)/;
 
 /** Every row of every table, ordered by its own text. */
 export async function dump(store: Store<ApiTables>): Promise<string> {

@@ -41,6 +41,7 @@ export async function openNavScene(fork: Fork, maxRange = 10_000): Promise<NavSc
     multicall3: deployment.multicall3,
   });
   const index = new NavIndex({
+    write: (work) => db.transaction().execute(work),
     db,
     checkpoints: db,
     client,
@@ -49,6 +50,7 @@ export async function openNavScene(fork: Fork, maxRange = 10_000): Promise<NavSc
     logger,
   });
   const indexer = new Indexer<Tables>({
+    write: (work) => db.transaction().execute(work),
     client,
     db,
     projections: [index.projection()],

@@ -29,6 +29,14 @@ export function openPostgres(url: string): Dialect {
   return new PostgresDialect({ pool });
 }
 
+/** Takes a session's advisory lock by its name, if nobody has it: `held`. */
+export function lockQuery(name: string): { text: string; values: unknown[] } {
+  return {
+    text: 'select pg_try_advisory_lock($1, hashtext($2)) as held',
+    values: [LOCK_NAMESPACE, name],
+  };
+}
+
 /**
  * A session advisory lock on a connection of its own: the server drops it when this process dies.
  * @param onLost called once when the connection, and with it the lock, is gone.
@@ -51,10 +59,7 @@ export async function lockPostgres(
     if (!released) onLost('the connection that held the lock ended');
   });
   await client.connect();
-  const answer = await client.query<{ held: boolean }>(
-    'select pg_try_advisory_lock($1, hashtext($2)) as held',
-    [LOCK_NAMESPACE, name],
-  );
+  const answer = await client.query<{ held: boolean }>(lockQuery(name));
   if (answer.rows[0]?.held !== true) {
     released = true;
     await client.end();

@@ -39,6 +39,10 @@ export const readyBody = z
         name: z.string(),
         ok: z.boolean(),
         reason: z.string().optional().meta({ description: 'Why it is not ok, for an operator.' }),
+        note: z.string().optional().meta({
+          description:
+            'Of the order index: whether this process leads (reads the chain) or follows.',
+        }),
       }),
     ),
   })
