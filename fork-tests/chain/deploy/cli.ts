@@ -1,21 +1,32 @@
 /** The command line of `npm run deploy` (main.ts), apart from the process: settings in, lines and an exit code out. */
 import { parseArgs } from 'node:util';
-import { BaseError, createPublicClient, fallback, http } from 'viem';
+import { BaseError, createPublicClient, fallback, http, parseUnits } from 'viem';
+import { MIN_COVER_CARDINALITY } from '../../../contracts-abi/constants.ts';
 import { LIVE } from '../../../contracts-abi/live-addresses.ts';
 import { defineBasketChain } from '../../../runtime/chain/client.ts';
 import { ConfigError, loadConfig } from '../../../runtime/config.ts';
 import { type ReadClient, reasonOf } from '../client.ts';
 import { DifferenceError } from './checks.ts';
 import { deploy, dryRun, verify } from './command.ts';
+import { type CoverCommand, extendCover } from './cover-command.ts';
 import { DeployError } from './errors.ts';
 import type { Say } from './operator.ts';
-import { deployOptions } from './options.ts';
+import { deployOptions, MOST_SLOTS } from './options.ts';
 import { isNoAnswer } from './settle.ts';
 
 const USAGE = `npm run deploy                 deploys, or goes on where it was broken off
 npm run deploy -- --dry-run    prints the steps, their gas and the ETH needed; sends nothing
 npm run deploy -- --verify     checks an existing DEPLOYMENT_FILE against the chain; needs no key
 npm run deploy -- --restate    goes on with prices of now, where they moved away from the plan's
+npm run deploy -- --cover      extends the cover market of an existing DEPLOYMENT_FILE, as often as wanted: publishes
+                               the weeks that DEPLOY_COVER_WEEKS lacks, lists baskets whose pools remember enough by
+                               now, and says of the others what is missing. Needs the key of the market's owner; with
+                               another one prints the calls for the owner (a multisig) to send. With it:
+    --dry-run                  prints the steps, or the owner's calls, and sends nothing; needs no key
+    --slots 4500               raises the observation slots of pools that remember too little (any key; much gas).
+                               They count once the pool's ring has come round: run --cover again then
+    --only CORE,ADS            lists no basket but these
+    --fund 25                  gives so many dollars of USDG to the fee pool that rewards snapshots (any key)
 Settings come from the environment: .env.example lists them all.`;
 
 /**
@@ -47,6 +58,10 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv, say: Say): P
       'dry-run': { type: 'boolean', default: false },
       verify: { type: 'boolean', default: false },
       restate: { type: 'boolean', default: false },
+      cover: { type: 'boolean', default: false },
+      slots: { type: 'string' },
+      only: { type: 'string' },
+      fund: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -54,12 +69,65 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv, say: Say): P
     say(USAGE);
     return;
   }
+  const cover = coverFlags(values);
   const config = loadConfig(deployOptions, env);
   const client = connectTo(config.RPC_URLS, config.RPC_TIMEOUT_MS);
-  if (values.verify) await verify(client, config, say);
+  if (cover !== null) {
+    const { slots = config.DEPLOY_POOL_SLOTS, ...rest } = cover;
+    const command = { ...rest, slots, weeks: config.DEPLOY_COVER_WEEKS };
+    await extendCover(client, config, command, say);
+  } else if (values.verify) await verify(client, config, say);
   else if (values['dry-run']) await dryRun(client, config, say);
   else await deploy(client, config, values.restate, say);
 }
+
+type Flags = {
+  'dry-run': boolean;
+  verify: boolean;
+  restate: boolean;
+  cover: boolean;
+  slots?: string | undefined;
+  only?: string | undefined;
+  fund?: string | undefined;
+};
+
+/** Null without --cover. Throws a DeployError for flags that do not go together or have no meaning. */
+function coverFlags(
+  flags: Flags,
+): (Omit<CoverCommand, 'slots' | 'weeks'> & { slots?: number }) | null {
+  const { slots, only, fund } = flags;
+  if (!flags.cover) {
+    for (const [name, value] of Object.entries({ slots, only, fund })) {
+      if (value !== undefined) throw new DeployError(`--${name} goes with --cover`);
+    }
+    return null;
+  }
+  if (flags.verify || flags.restate) {
+    throw new DeployError('--cover goes with neither --verify nor --restate');
+  }
+  const least = Number(MIN_COVER_CARDINALITY);
+  if (
+    slots !== undefined &&
+    !(/^\d{1,5}$/.test(slots) && between(Number(slots), least, MOST_SLOTS))
+  ) {
+    throw new DeployError(
+      `--slots ${slots}: expected a whole number from ${least} to ${MOST_SLOTS}`,
+    );
+  }
+  const gift =
+    fund === undefined ? 0n : /^\d{1,9}(\.\d{1,6})?$/.test(fund) ? parseUnits(fund, 6) : 0n;
+  if (fund !== undefined && gift === 0n) {
+    throw new DeployError(`--fund ${fund}: expected dollars above zero, such as 25 or 0.5`);
+  }
+  return {
+    dryRun: flags['dry-run'],
+    only: only === undefined ? null : only.split(',').map((ticker) => ticker.trim()),
+    gift,
+    ...(slots === undefined ? {} : { slots: Number(slots) }),
+  };
+}
+
+const between = (value: number, least: number, most: number) => value >= least && value <= most;
 
 /** Retries for some seconds: public endpoints answer 429 now and then, and a break costs the operator more. */
 function connectTo(urls: readonly string[], timeout: number): ReadClient {
@@ -92,7 +160,7 @@ function wordsFor(error: unknown): string | null {
     return `${(error as Error).message}. What was sent is in the journal: run the same command again to go on`;
   }
   if (typeof code === 'string' && code.startsWith('ERR_PARSE_ARGS')) {
-    return `${(error as Error).message}. The flags are --dry-run, --verify and --restate; everything else is a setting (.env.example)`;
+    return `${(error as Error).message}. The flags are --dry-run, --verify and --restate, and --cover with --slots, --only and --fund; everything else is a setting (.env.example)`;
   }
   return null;
 }

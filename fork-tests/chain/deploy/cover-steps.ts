@@ -12,9 +12,9 @@ import type { Submitter } from '../submitter.ts';
 import type { BasketPlan } from './plan.ts';
 
 /** Seconds that the first published week keeps above the market's own lead: blocks take a while. */
-const PUBLISH_MARGIN = 3_600;
+export const PUBLISH_MARGIN = 3_600;
 /** Part of the cap that a basket's pools carry: it follows their prices until the listing is mined. */
-const COVER_CAP_PERCENT = 90n;
+export const COVER_CAP_PERCENT = 90n;
 
 export async function publishWeeks(
   client: ReadClient,
@@ -41,22 +41,30 @@ export async function publishWeeks(
   });
 }
 
-/**
- * How many of the cover baskets still to be listed, this one included, hang on a pool of this one: what one takes of a
- * pool, the next has not.
- */
+/** How many of the cover baskets still to be listed, this one included, hang on a pool of this one. */
 export function coverSharers(baskets: readonly BasketPlan[], index: number): number {
-  const poolsOf = ({ constituents }: BasketPlan) =>
-    new Set(constituents.flatMap(({ pool, viaWeth }) => (viaWeth ? [pool, 'WETH'] : [pool])));
-  const own = baskets[index];
-  if (own === undefined) return 0;
-  const pools = poolsOf(own);
-  return baskets
-    .slice(index)
-    .filter(
-      (basket) =>
-        basket.cover && [...poolsOf(basket)].some((pool) => pool !== null && pools.has(pool)),
-    ).length;
+  const pools = baskets.map(({ constituents, cover }) =>
+    cover
+      ? constituents.flatMap(({ pool, viaWeth }) => [
+          ...(pool === null ? [] : [pool]),
+          ...(viaWeth ? ['WETH'] : []),
+        ])
+      : [],
+  );
+  return sharersOf(
+    pools.map((list) => new Set(list)),
+    index,
+  );
+}
+
+/**
+ * How many of the sets from `index` on, that one included, have a pool of its own: what one basket takes of a pool, the
+ * next has not. Never below one.
+ */
+export function sharersOf(pools: readonly ReadonlySet<string>[], index: number): number {
+  const own = pools[index] ?? new Set();
+  const sharing = pools.slice(index).filter((set) => [...set].some((pool) => own.has(pool)));
+  return Math.max(1, sharing.length);
 }
 
 /** Leaves a basket out whose pools carry less than the least cover. */

@@ -42,6 +42,7 @@ export type Site = {
     nth: number,
     moment: 'before' | 'after',
     env?: Record<string, string>,
+    ...flags: string[]
   ): Promise<Outcome>;
   stop(): Promise<void>;
 };
@@ -132,6 +133,17 @@ async function startSite({ live, key }: { live: Anvil; key: Hex }): Promise<Site
     forkUrl: live.url,
     args: [...CHAIN_ARGUMENTS, '--no-rate-limit', '--no-storage-caching'],
   });
+  return siteAt(anvil, key);
+}
+
+/** A synthetic live chain of one's own, not a fork of it: what raises thousands of slots reads none from elsewhere. */
+export async function startBareSite(): Promise<Site> {
+  const { live, key } = await startLiveWithDeployer();
+  return siteAt(live, key);
+}
+
+/** The site stops the chain. */
+async function siteAt(anvil: Anvil, key: Hex): Promise<Site> {
   const proxy = await startProxy(anvil.url);
   const folder = mkdtempSync(join(tmpdir(), 'deploy-'));
   const deploymentFile = join(folder, 'deployment.json');
@@ -194,8 +206,8 @@ async function startSite({ live, key }: { live: Anvil; key: Hex }): Promise<Site
       return { code, out, err };
     },
     run: (env = {}, ...flags) => start(env, flags).ended,
-    async runKilled(nth, moment, env = {}) {
-      const { child, ended } = start(env, []);
+    async runKilled(nth, moment, env = {}, ...flags) {
+      const { child, ended } = start(env, flags);
       const kill = () => child.kill('SIGKILL');
       const rule =
         moment === 'before'

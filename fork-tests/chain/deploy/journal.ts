@@ -1,6 +1,6 @@
 /**
- * The journal of a deployment under way, or of a run that extends its cover market: what was planned, what was decided on the way, and each transaction before it
- * left. What must hold:
+ * The journal of a deployment under way, or of a run that extends its cover market: what was planned, what was decided
+ * on the way, and each transaction before it left. What must hold:
  * - a transaction's line is on disk (fsync) before its bytes are broadcast, so whatever may have left is known;
  * - a step has one line, so one transaction: on doubt the same bytes go out again. Where its bytes can no longer succeed
  *   it may be signed anew, under the same nonce: at most one of the two is ever mined, and both stay on record;

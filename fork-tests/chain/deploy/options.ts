@@ -9,6 +9,9 @@ const addressOption = z
   .refine((text) => isAddress(text), 'expected an address: 0x and 40 hex characters')
   .refine((text) => text !== zeroAddress, 'the zero address can hold no role');
 
+/** Of a pool: more cost more than they are good for. */
+export const MOST_SLOTS = 10_000;
+
 export const deployOptions = chainOptions.extend(keyOptions.shape).extend({
   DEPLOY_OWNER: option(addressOption.optional(), {
     description:
@@ -28,7 +31,7 @@ export const deployOptions = chainOptions.extend(keyOptions.shape).extend({
       'Whole shares that each basket opens with: the deployer holds their constituents, and one share of each stays locked for ever.',
     example: '1',
   }),
-  DEPLOY_POOL_SLOTS: option(intOption(0, 10_000).default(720), {
+  DEPLOY_POOL_SLOTS: option(intOption(0, MOST_SLOTS).default(720), {
     description:
       'Observation slots that reference pools are raised to: 700 make a reference, 4500 a cover market; 0 leaves them.',
     example: '720',

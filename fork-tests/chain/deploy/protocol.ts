@@ -58,7 +58,7 @@ export async function deployProtocol(
     async () => Number(await client.getBlockNumber()) + 1,
     0,
   );
-  await growPools(submitter, account, plan, progress);
+  await growPools(submitter, account, plan.growth, progress);
 
   progress('deploying contracts');
   const externals = await completeExternals(submitter, account, plan.externals);
@@ -216,14 +216,14 @@ async function deployContracts(
 }
 
 /** Anyone may; the slots are used once the pool's ring of observations comes round. */
-async function growPools(
+export async function growPools(
   submitter: Submitter,
   account: LocalAccount,
-  plan: ProtocolPlan,
-  progress: Progress,
+  growth: ProtocolPlan['growth'],
+  progress: Progress = () => undefined,
 ): Promise<void> {
-  for (const [index, { pool, from, to }] of plan.growth.entries()) {
-    if (index % 10 === 0) progress(`raising observation slots: ${index} of ${plan.growth.length}`);
+  for (const [index, { pool, from, to }] of growth.entries()) {
+    if (index % 10 === 0) progress(`raising observation slots: ${index} of ${growth.length}`);
     await submitter.write(account, {
       address: pool,
       abi: uniswapV3PoolAbi,

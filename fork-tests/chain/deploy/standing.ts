@@ -1,37 +1,29 @@
-/** Who holds which power on what stands, in lines for the operator. */
-import { type Address, isAddressEqual, zeroAddress } from 'viem';
+/** Who holds which power on what stands, and what stands of the cover market, in lines for the operator. */
+import { type Address, zeroAddress } from 'viem';
 import type { Deployment } from '../../../contracts-abi/deployment.ts';
-import {
-  basketRegistryAbi,
-  coverMarketAbi,
-  protocolPauseAbi,
-} from '../../../contracts-abi/generated/index.ts';
+import { basketRegistryAbi, protocolPauseAbi } from '../../../contracts-abi/generated/index.ts';
 import type { ReadClient } from '../client.ts';
+import { coverLines, readCover } from './cover-state.ts';
 
 export async function describeStanding(
   client: ReadClient,
-  { pause, registry, coverMarket, baskets }: Deployment,
+  deployment: Deployment,
 ): Promise<string[]> {
+  const { pause, registry, coverMarket, baskets } = deployment;
   const owned = { pause, registry, 'cover market': coverMarket };
-  const [owners, guardian, treasury, paused, weeks, cover] = await Promise.all([
+  const [owners, guardian, treasury, paused, cover] = await Promise.all([
     Promise.all(Object.entries(owned).map(([name, address]) => ownerLine(client, name, address))),
     client.readContract({ address: pause, abi: protocolPauseAbi, functionName: 'guardian' }),
     client.readContract({ address: registry, abi: basketRegistryAbi, functionName: 'treasury' }),
     client.readContract({ address: pause, abi: protocolPauseAbi, functionName: 'paused' }),
-    client.readContract({
-      address: coverMarket,
-      abi: coverMarketAbi,
-      functionName: 'publishedWeeks',
-    }),
-    client.readContract({ address: coverMarket, abi: coverMarketAbi, functionName: 'coverVaults' }),
+    readCover(client, deployment),
   ]);
-  const covered = baskets.filter(({ vault }) => cover.some((item) => isAddressEqual(item, vault)));
   return [
     ...owners,
     `guardian: ${guardian}${paused ? ' (paused now)' : ''}`,
     `treasury: ${treasury}`,
     `baskets: ${baskets.map(({ ticker }) => ticker).join(' ')}`,
-    `cover market: ${weeks.length} weeks published, baskets: ${covered.map(({ ticker }) => ticker).join(' ') || 'none'}`,
+    ...coverLines(cover),
   ];
 }
 

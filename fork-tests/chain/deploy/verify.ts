@@ -39,10 +39,19 @@ const CODE: Readonly<Partial<Record<keyof Deployment, OwnContract>>> = {
   coverModule: 'coverModule',
 };
 
+/**
+ * Whether the addresses of the file are our contracts, and name each other. Throws a DifferenceError that lists every
+ * difference.
+ */
+export async function verifyContracts(client: ReadClient, deployment: Deployment): Promise<void> {
+  // First whether the contracts are ours at all: what others would answer to our questions says nothing.
+  await compare('contracts', codeChecks(client, deployment));
+  await compare('deployment', wiringChecks(reader(client), deployment));
+}
+
 /** Throws a DifferenceError that lists every difference between the deployment file and the chain. */
 export async function verifyStanding(client: ReadClient, deployment: Deployment): Promise<void> {
   const read = reader(client);
-  // First whether the contracts are ours at all: what others would answer to our questions says nothing.
   await compare('contracts', codeChecks(client, deployment));
   const { usdg, weth, multicall3, uniswapV3Factory, swapRouter02, quoterV2 } = deployment;
   await verifyExternals(client, {

@@ -1,4 +1,5 @@
 /** What can stand on the live chain or a fork of it: the baskets of the local chain, over the tokens that trade there. */
+import type { Address } from 'viem';
 import { BPS, MIN_COVER_CARDINALITY } from '../../../contracts-abi/constants.ts';
 import { LIVE } from '../../../contracts-abi/live-addresses.ts';
 import type { ReadClient } from '../client.ts';
@@ -60,13 +61,24 @@ function growthOf(
   for (const { symbol, address, pools } of tokens) {
     const [pool] = pools;
     if (pool === undefined || !(symbol === 'WETH' || used.has(address))) continue;
-    for (let at = pool.cardinalityNext; at < slots; ) {
-      const to = Math.min(at + SLOTS_AT_ONCE, slots);
-      growth.push({ pool: pool.address, from: at, to });
-      at = to;
-    }
+    growth.push(...growthSteps(pool.address, pool.cardinalityNext, slots));
   }
   return growth;
+}
+
+/** From what a pool provides for to `slots`, a transaction's worth at a time. */
+export function growthSteps(
+  pool: Address,
+  cardinalityNext: number,
+  slots: number,
+): ProtocolPlan['growth'] {
+  const steps: ProtocolPlan['growth'] = [];
+  for (let at = cardinalityNext; at < slots; ) {
+    const to = Math.min(at + SLOTS_AT_ONCE, slots);
+    steps.push({ pool, from: at, to });
+    at = to;
+  }
+  return steps;
 }
 
 function livePlans(tokens: readonly LiveToken[], seedShares: bigint): BasketPlan[] {
