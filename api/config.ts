@@ -68,6 +68,11 @@ export const apiOptions = z.object({
       'Without an answer or a new block for this long the marks are not live and /ready says so.',
     example: '15000',
   }),
+  READ_BUDGET_MS: option(intOption(100, 120_000).default(3_000), {
+    description:
+      'Longest that a read takes, in milliseconds, whatever hangs behind it: then 502, and marks older than this are not live while the chain does not answer. Jobs, payouts and sell routes have deadlines of their own.',
+    example: '3000',
+  }),
   COST_INTERVAL_MS: option(intOption(500, 3_600_000).default(30_000), {
     description: 'In how many milliseconds the buy cost of every basket is measured once.',
     example: '30000',

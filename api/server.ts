@@ -52,6 +52,7 @@ export function createApiApp(options: {
       openapi: spelled(openApiDocument(ENDPOINTS, service.urls.base)),
     },
     guide: new Guide(service, ENDPOINTS, config.MCP_TOOL_PREFIX),
+    readBudgetMs: config.READ_BUDGET_MS,
   };
   for (const endpoint of ENDPOINTS) mount(endpoint, context);
   docsRoute(context);

@@ -18,7 +18,7 @@ import type { Catalog } from './catalog/catalog.ts';
 import type { ApiConfig } from './config.ts';
 import { UnpaidPositions } from './cover/payouts-unpaid.ts';
 import { Indexer } from './indexer/indexer.ts';
-import { IndexLead, type WriteTransaction } from './indexer/lead.ts';
+import { IndexLead } from './indexer/lead.ts';
 import { LogReader } from './indexer/log-reader.ts';
 import { apiProjections, indexIdentity } from './indexer/projections.ts';
 import { gatherStatistics } from './indexer/statistics.ts';
@@ -27,7 +27,6 @@ import { DueIndex } from './jobs/due-index.ts';
 import { Marks } from './marks/marks.ts';
 import { NavHistory } from './nav/nav-history.ts';
 import { NavIndex } from './nav/nav-index.ts';
-import type { NavTables } from './nav/nav-tables.ts';
 import { OrderIndex } from './orders/order-index.ts';
 import { createApiApp } from './server.ts';
 import type { Service } from './service.ts';
@@ -58,7 +57,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
   });
   const navIndex = new NavIndex({
     db: store.db,
-    write: lead.write as unknown as WriteTransaction<NavTables>,
+    write: lead.write,
     checkpoints: store.db,
     client,
     deployment,
@@ -76,6 +75,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     costIntervalMs: config.COST_INTERVAL_MS,
     catalogIntervalMs: config.CATALOG_INTERVAL_MS,
     staleAfterMs: config.MARKS_STALE_AFTER_MS,
+    answerWithinMs: config.READ_BUDGET_MS,
   });
   const lag = metrics.gauge('index_lag_blocks', 'Blocks that the order index is behind the head.');
   const leading = metrics.gauge(

@@ -16,6 +16,7 @@ export const coverPayouts = defineEndpoint({
   response: coverPayoutsBody,
   refusals: ['UPSTREAM'],
   cache: 'no-store',
+  deadline: 'own',
   answer: async ({ payouts }, { query }) => {
     const scan = await payouts.current();
     return {

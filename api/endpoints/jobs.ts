@@ -16,6 +16,7 @@ export const jobs = defineEndpoint({
   response: jobsBody,
   refusals: ['UPSTREAM'],
   cache: 'no-store',
+  deadline: 'own',
   answer: async ({ board }, { query }) => {
     const scan = await board.current();
     return {

@@ -13,5 +13,6 @@ export const sellRoutes = defineEndpoint({
   response: sellRoutesBody,
   refusals: ['UPSTREAM'],
   cache: 'no-store',
+  deadline: 'own',
   answer: ({ service }, { query }) => readSellRoutes(service, query.vault, query.shares),
 });

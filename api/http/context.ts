@@ -16,6 +16,8 @@ export type RouteContext = {
   payouts: ScanBoard<PayoutScan>;
   documents: Documents;
   guide: Guide;
+  /** Longest that a GET without a deadline of its own takes, in milliseconds. */
+  readBudgetMs: number;
 };
 
 /** Marks change once a second; a shared cache may bridge that much. */

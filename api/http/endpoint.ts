@@ -63,6 +63,8 @@ type Parts<
    * external ones alone: none is sent.
    */
   cache: string | null;
+  /** `own`: a GET that bounds itself. Any other is answered within the read budget (READ_BUDGET_MS), or UPSTREAM. */
+  deadline?: 'own';
   /** Media type of the 200 where it is not JSON. */
   contentType?: string;
   /** Answers that are neither the 200 nor an error of the one shape, by status; a null schema: no body. */
@@ -152,7 +154,31 @@ export async function invoke(
   if (endpoint.shared !== undefined) {
     return JSON.parse(endpoint.shared(context, input, false).text) as unknown;
   }
-  return await endpoint.answer?.(context, input);
+  return await answerInTime(endpoint, context, input);
+}
+
+/**
+ * What a read waits for may hang for as long as the RPC's own timeout and its retries: nobody who reads waits so long.
+ * @throws ApiError UPSTREAM once the budget is spent; what the endpoint throws.
+ */
+async function answerInTime(
+  endpoint: Endpoint,
+  context: RouteContext,
+  input: AnyInput,
+): Promise<unknown> {
+  const answer = endpoint.answer?.(context, input);
+  if (endpoint.method !== 'get' || endpoint.deadline === 'own') return await answer;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const refuse = () =>
+      reject(new ApiError('UPSTREAM', 'the chain or the store does not answer in time: retry'));
+    timer = setTimeout(refuse, context.readBudgetMs);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Express writes parameters with a colon. */
@@ -173,7 +199,7 @@ export function mount(endpoint: Endpoint, context: RouteContext): void {
         sendSerialised(request, response, body, cache, endpoint.contentType);
         return;
       }
-      const body: unknown = await endpoint.answer?.(context, input);
+      const body = await answerInTime(endpoint, context, input);
       if (cache === 'no-store') sendFresh(request, response, body);
       else sendSerialised(request, response, serialise(body, pretty), cache);
     });

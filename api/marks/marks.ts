@@ -6,6 +6,7 @@ import type { Address, PublicClient } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { assertChainId } from '../../runtime/chain/client.ts';
 import { ApiError } from '../../runtime/errors.ts';
+import { faultLine } from '../../runtime/fault-line.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import type { ReadinessResult } from '../../runtime/readiness.ts';
@@ -29,6 +30,8 @@ export type MarksOptions = {
   catalogIntervalMs: number;
   /** Without an answer, or without a new block, for this long, the marks are not live. */
   staleAfterMs: number;
+  /** Marks older than this are not live either while the chain does not answer: it failed, or hangs for so long. */
+  answerWithinMs: number;
 };
 
 export type MarkRow = BasketMark & {
@@ -54,6 +57,8 @@ export class Marks {
   #nextCost = 0;
   #loops: Repeating[] = [];
   #failure = 'not read yet';
+  /** Since when a refresh is under way, this machine's clock; null: none is. */
+  #askingSince: number | null = null;
 
   constructor(options: MarksOptions) {
     this.#options = options;
@@ -94,13 +99,15 @@ export class Marks {
 
   /** One refresh; the loop calls it. @throws when the chain cannot be read. */
   async refresh(): Promise<void> {
+    this.#askingSince = Date.now();
     try {
       await this.#refresh();
       this.#failure = '';
     } catch (error) {
-      this.#failure = error instanceof Error ? error.message : 'unknown';
+      this.#failure = faultLine(error);
       throw error;
     } finally {
+      this.#askingSince = null;
       this.#report();
     }
   }
@@ -211,8 +218,21 @@ export class Marks {
 
   live(): boolean {
     const taken = this.#snapshot?.takenAtMs ?? 0;
-    const oldest = Date.now() - this.#options.staleAfterMs;
-    return taken > oldest && this.#headChangedAt > oldest;
+    const { staleAfterMs, answerWithinMs } = this.#options;
+    const now = Date.now();
+    const patience =
+      this.#silence() === null ? staleAfterMs : Math.min(staleAfterMs, answerWithinMs);
+    return taken > now - patience && this.#headChangedAt > now - staleAfterMs;
+  }
+
+  /** Why the chain gave no marks last; null while it does. */
+  #silence(): string | null {
+    if (this.#failure !== '') return this.#failure;
+    const { answerWithinMs } = this.#options;
+    const since = this.#askingSince;
+    return since !== null && Date.now() - since > answerWithinMs
+      ? 'the chain does not answer'
+      : null;
   }
 
   readiness(): ReadinessResult {
@@ -220,12 +240,13 @@ export class Marks {
     if (snapshot === null) return { ok: false, reason: `no marks yet: ${this.#failure}` };
     if (this.live()) return { ok: true };
     const seconds = Math.round((Date.now() - snapshot.takenAtMs) / 1_000);
-    return this.#failure === ''
+    const silence = this.#silence();
+    return silence === null
       ? {
           ok: false,
           reason: `no new block for ${Math.round((Date.now() - this.#headChangedAt) / 1_000)} s`,
         }
-      : { ok: false, reason: `marks are ${seconds} s old: ${this.#failure}` };
+      : { ok: false, reason: `marks are ${seconds} s old: ${silence}` };
   }
 }
 
