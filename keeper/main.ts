@@ -6,6 +6,7 @@
  *   --dry-run decides and journals, sends nothing
  */
 import { ConfigError, loadEnvFile } from '../runtime/config.ts';
+import { faultLine } from '../runtime/fault-line.ts';
 import { runProcess } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { StoreError } from '../runtime/store/errors.ts';
@@ -52,7 +53,9 @@ try {
   await main();
 } catch (error) {
   // Both are for an operator: what is wrong and what to do, without a stack.
-  if (!(error instanceof ConfigError || error instanceof StoreError)) throw error;
-  process.stderr.write(`${error.message}\n`);
+  const isOperators = error instanceof ConfigError || error instanceof StoreError;
+  // Node would print anything else whole: viem's errors with the URL of the RPC and the key in it.
+  if (isOperators) process.stderr.write(`${error.message}\n`);
+  else createLogger('keeper', 'info').fatal({ err: error }, faultLine(error));
   process.exitCode = 1;
 }

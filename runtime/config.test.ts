@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   booleanOption,
+  chainOptions,
   ConfigError,
   decimalOption,
   intOption,
@@ -55,6 +56,11 @@ describe('configuration', () => {
     const load = () => loadConfig(schema, { RPC_URLS: 'http://a', KEY: 'hunter2' });
     expect(load).toThrow(/KEY is set: expected a private key/);
     expect(load).not.toThrow(/hunter2/);
+    // A provider's key stands in an RPC URL.
+    const urls = () =>
+      loadConfig(chainOptions, { RPC_URLS: 'http://a/v2/hunter2,wss://b/hunter2' });
+    expect(urls).toThrow(/RPC_URLS is set: expected an http/);
+    expect(urls).not.toThrow(/hunter2/);
   });
 
   it('bounds numbers and refuses what is no number', () => {

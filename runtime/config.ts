@@ -147,6 +147,8 @@ export const chainOptions = z.object({
   RPC_URLS: option(urlListOption, {
     description: 'RPC endpoints of chain 4663, comma-separated, best first.',
     example: 'http://127.0.0.1:8545',
+    // A provider's key stands in the path or the query.
+    secret: true,
   }),
   RPC_TIMEOUT_MS: option(intOption(100, 120_000).default(10_000), {
     description: 'Deadline of one RPC request, in milliseconds.',

@@ -1,4 +1,5 @@
 /** How a process starts and ends: one place for signals, fatal faults and the deadline of a stop. */
+import { faultLine } from './fault-line.ts';
 import type { Logger } from './logger.ts';
 
 export type Running = {
@@ -62,7 +63,7 @@ export async function runProcess(logger: Logger, start: () => Promise<Running>):
   try {
     running = await start();
   } catch (err) {
-    logger.fatal({ err }, err instanceof Error ? err.message : 'start failed');
+    logger.fatal({ err }, faultLine(err));
     process.exit(1);
   }
 }

@@ -14,6 +14,11 @@ export function redactUrl(text: string): string {
   return `${url.protocol}//${url.host}`;
 }
 
+/** The same for every URL within a text. */
+export function redactUrls(text: string): string {
+  return text.replace(/\b(?:https?|wss?|postgres(?:ql)?):\/\/[^\s"'`<>]+/gi, redactUrl);
+}
+
 function plain(value: unknown, depth = 0): unknown {
   if (typeof value === 'bigint') return value.toString();
   if (typeof value !== 'object' || value === null || value instanceof Error) return value;
@@ -31,8 +36,9 @@ function serializeError(error: unknown): unknown {
   const full = stdSerializers.err(error);
   return {
     type: full.type,
-    message: redactSecrets((short ?? error.message).slice(0, 500)),
-    stack: short === null ? redactSecrets((error.stack ?? '').slice(0, 2_000)) : undefined,
+    message: redactSecrets(redactUrls(short ?? error.message).slice(0, 500)),
+    stack:
+      short === null ? redactSecrets(redactUrls(error.stack ?? '').slice(0, 2_000)) : undefined,
     code: 'code' in error ? error.code : undefined,
   };
 }

@@ -103,9 +103,21 @@ describe('marks', () => {
   test('the process starts before its chain does', async () => {
     await api.stop();
     await proxy.pause();
-    api = await launch();
+    const log: string[] = [];
+    const settings = { LOG_LEVEL: 'trace', FOLDER: api.folder };
+    // As providers give it: with the operator's key in the URL.
+    api = await launchApi(
+      `${proxy.url}/v2/SECRETKEY123?apikey=TOPSECRET`,
+      fork.deployment,
+      settings,
+      {
+        write: (line) => void log.push(line),
+      },
+    );
     expectError(await api.get('/v1/markets'), 502, 'UPSTREAM');
-    expect((await api.get('/ready')).text).toMatch(/no marks yet/);
+    const ready = await api.until('/ready', ({ text }) => /no marks yet: HTTP request/.test(text));
+    await expect.poll(() => log.join('')).toContain('background work failed');
+    expect(ready.text + log.join('')).not.toMatch(/SECRETKEY123|TOPSECRET|eth_/);
     await proxy.resume();
     await api.until('/ready', ({ status }) => status === 200);
     expect((await api.get('/v1/markets')).status).toBe(200);

@@ -3,6 +3,7 @@ import type { PublicClient } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { navOracleAbi } from '../../contracts-abi/generated/index.ts';
 import { steadyNow } from '../../runtime/clock.ts';
+import { faultLine } from '../../runtime/fault-line.ts';
 import type { ReadinessResult } from '../../runtime/readiness.ts';
 
 type GasMarks = {
@@ -61,7 +62,7 @@ export function createMarksReader(
         return marks;
       },
       (error: unknown) => {
-        failure = error instanceof Error ? (error.message.split('\n')[0] ?? 'fault') : 'fault';
+        failure = faultLine(error);
         reading = null;
         throw error;
       },

@@ -8,6 +8,7 @@
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { steadyNow } from '../clock.ts';
+import { faultLine } from '../fault-line.ts';
 
 export type RpcCall = { method: string; params: readonly unknown[] };
 
@@ -158,7 +159,7 @@ class Endpoint {
       request.on('error', (error: NodeJS.ErrnoException) => {
         const code = error.code ?? '';
         const tag = NOT_CONNECTED.has(code) ? 'not_delivered' : 'unknown';
-        finish({ tag, message: code === '' ? error.message : code });
+        finish({ tag, message: code === '' ? faultLine(error) : code });
       });
       request.end(body);
     });

@@ -3,6 +3,7 @@
  * set of queries. Each process brings its own tables as named migrations, which run at boot.
  */
 import { Kysely, type Migration, Migrator } from 'kysely';
+import { faultLine } from '../fault-line.ts';
 import { StoreError } from './errors.ts';
 import { lockPostgres, openPostgres } from './postgres.ts';
 import { lockSqlite, openSqlite, type SqliteFile, sqlitePath } from './sqlite.ts';
@@ -107,7 +108,7 @@ async function migrate<DB>(db: Kysely<DB>, migrations: Migrations): Promise<void
   const { error, results } = await migrator.migrateToLatest();
   if (error === undefined) return;
   const failed = results?.find((result) => result.status === 'Error');
-  const reason = error instanceof Error ? error.message : 'unknown reason';
+  const reason = faultLine(error);
   throw new StoreError(
     failed === undefined
       ? `the database does not match this version: ${reason}`
