@@ -9,7 +9,10 @@
 /** Which pool a route shares and how far it moves it: the ratio of its square-root prices, at least 1. */
 export type Push = { pool: number; ratio: number };
 
-/** Doubles are not exact, and the pools round each swap by itself. */
+/**
+ * Doubles are not exact, and the pools round each swap by itself. Exact integers would need the WETH between a leg's
+ * two hops, which the quoter does not tell: a read more for every route, and the shared pool's ticks where it is crossed.
+ */
 const ROUNDING = 1e-9;
 const SCALE = 1_000_000_000_000;
 
