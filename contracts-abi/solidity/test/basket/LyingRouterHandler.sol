@@ -113,8 +113,9 @@ contract LyingRouterHandler is LyingRouterFixture, HandlerStats {
         kind = LyingRouter.Lie(1 + uint256(keccak256(abi.encode(lie))) % LIES);
         liar.setJunk(abi.encode(lie, size));
         liar.setCall(address(zapper), abi.encode(lie, place, size));
-        // Stock has two swaps, the others three or two.
-        liar.arm(kind, place % 2, bound(size, 0, 9_999));
+        // Stock has two swaps, the others three or two. A share of zero would take nothing, a lie of its own: of WETH
+        // it may pass, since what the router did not take goes back to the seller.
+        liar.arm(kind, place % 2, bound(size, 1, 9_999));
     }
 
     /// Whoever is lied to so loses the trade, and nothing else.
