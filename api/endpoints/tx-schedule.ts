@@ -10,7 +10,7 @@ export const txSchedule = defineEndpoint({
   tag: 'Builds',
   summary: 'The unsigned transaction that escrows a series of equal buys (Subscribe or TWAP).',
   description:
-    'An addition to the specification. Take the rest back with /v1/tx/cancel and the id of the schedule.',
+    'An addition to the specification. Take the rest back with /v1/tx/cancel and the id of the schedule, which /v1/strategies/{address} lists.',
   body: scheduleRequest,
   response: schedulePlan,
   refusals: ['UNKNOWN_BASKET', 'NO_REFERENCE', 'UPSTREAM'],

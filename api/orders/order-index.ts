@@ -5,6 +5,7 @@ import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { optional, ReadBatch } from '../chain/read-batch.ts';
 import type { OrderRow, OrderTables } from './order-tables.ts';
+import type { ScheduleTables } from './schedule-tables.ts';
 
 /** An order in chain types. `amount`: shares of an exit, USDG of a limit. NAVs are dollars x 1e18, zero is none. */
 export type Order = {
@@ -47,9 +48,9 @@ export function fromRow(row: OrderRow): Order {
 }
 
 export class OrderIndex {
-  readonly #db: Kysely<OrderTables>;
+  readonly #db: Kysely<OrderTables & ScheduleTables>;
 
-  constructor(db: Kysely<OrderTables>) {
+  constructor(db: Kysely<OrderTables & ScheduleTables>) {
     this.#db = db;
   }
 
@@ -65,6 +66,18 @@ export class OrderIndex {
       .limit(MAX_ORDERS_OF_OWNER)
       .execute();
     return rows.map(fromRow);
+  }
+
+  /** All schedules that the owner ever created, open or over, in the order of their creation. */
+  async schedulesOf(owner: Address): Promise<{ id: Hex; vault: Address }[]> {
+    const rows = await this.#db
+      .selectFrom('schedule_index')
+      .select(['id', 'vault'])
+      .where('owner', '=', owner)
+      .orderBy('opened_block')
+      .orderBy('opened_log')
+      .execute();
+    return rows.map(({ id, vault }) => ({ id: id as Hex, vault: vault as Address }));
   }
 
   /** By id; ids bind their escrow, so there is at most one. */

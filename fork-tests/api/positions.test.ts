@@ -170,6 +170,21 @@ describe('GET /v1/positions', () => {
     const limit = await story.limit('alice', 200n);
     const filled = await story.fill(limitEscrow, limit, { dollars: 200n });
     const schedule = await story.schedule('alice', 300n, 3);
+    // From its creation: its owner may want to cancel it before anybody fills it.
+    const created = await api.until(`/v1/strategies/${alice()}`, ({ text }) =>
+      text.includes(schedule),
+    );
+    expect((created.body.strategies as unknown as unknown[])[1]).toEqual({
+      id: schedule,
+      ticker: TICKER,
+      type: 'schedule',
+      buys: 0,
+      sold: 0,
+      spentUsd: 0,
+      receivedUsd: 0,
+    });
+    const cancel = { orderId: schedule, address: alice() };
+    expect((await api.post('/v1/tx/cancel', cancel)).body.simulation).toMatchObject({ ok: true });
     const slots = [await story.fill(scheduleEscrow, schedule, { dollars: 100n })];
     await fork.warp(3_600);
     slots.push(await story.fill(scheduleEscrow, schedule, { dollars: 100n }));
@@ -182,7 +197,9 @@ describe('GET /v1/positions', () => {
       [filled, ...slots].reduce((sum, { shares }) => sum + shares, 0n).toString(),
     );
     const [ofLimit = 0n, ...ofSlots] = spent;
-    const strategies = (await api.get(`/v1/strategies/${alice()}`)).body.strategies;
+    const { strategies } = (
+      await api.until(`/v1/strategies/${alice()}`, ({ text }) => text.includes('"buys":2'))
+    ).body;
     const row = { ticker: TICKER, sold: 0, receivedUsd: 0 };
     expect(strategies).toEqual([
       { ...row, id: limit, type: 'limit', buys: 1, spentUsd: near(dollars(ofLimit)) },
