@@ -1,3 +1,4 @@
+import { get } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ApiError } from '../errors.ts';
@@ -63,6 +64,24 @@ describe('the HTTP server', () => {
     expect(metrics).toContain('basket_test_http_request_duration_seconds_count{route="/thing/:id"');
     expect(metrics).not.toContain('abab');
   });
+
+  it.each(['/health', '/ready', '/metrics', '/thing/1'])(
+    'gives no ETag to %s and answers no conditional request for it by 304',
+    async (path) => {
+      const url = (await serve()) + path;
+      expect((await fetch(url)).headers.get('etag')).toBeNull();
+      // fetch() adds Cache-Control to a conditional request: curl does not.
+      for (const name of ['if-none-match', 'if-modified-since']) {
+        const value = name === 'if-none-match' ? '*' : new Date().toUTCString();
+        const status = await new Promise((resolve, reject) => {
+          get(url, { headers: { [name]: value } }, (response) => {
+            response.resume().once('end', () => resolve(response.statusCode));
+          }).once('error', reject);
+        });
+        expect([name, status]).toEqual([name, 200]);
+      }
+    },
+  );
 
   it.each([
     ['an unknown path', '/nothing', {}, 404, 'NOT_FOUND'],

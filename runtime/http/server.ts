@@ -71,7 +71,10 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   const app = express();
   app.disable('x-powered-by');
   app.set('trust proxy', options.trustProxy);
-  app.set('etag', 'strong');
+  // A body that may be kept brings its own ETag and asks `hasAlready`. Express would give one to any other as well, and
+  // answer `If-None-Match: *` by 304 even without.
+  app.set('etag', false);
+  Object.defineProperty(app.request, 'fresh', { value: false });
   app.set('query parser', 'simple');
 
   const addressOf = clientAddress(options.trustProxy);
