@@ -77,13 +77,25 @@ export const expiryDaysSchema = z
   .default(30)
   .meta({ description: 'Days until the order expires.' });
 
-/** Hours between two buys as a JSON number, to whole seconds (floored). */
+/**
+ * The seconds of these hours, floored as all that is written is; but a third of an hour is no decimal, so what a float
+ * cannot tell from a whole second is that second.
+ */
+function secondsOf(hours: number): number {
+  const seconds = hours * 3_600;
+  const nearest = Math.round(seconds);
+  const error = 4 * Number.EPSILON * seconds;
+  return Math.abs(seconds - nearest) <= error ? nearest : Math.floor(seconds);
+}
+
+/** Hours between two buys as a JSON number, to whole seconds. */
 export const everyHoursSchema = z
   .number({ error: 'expected hours as a number' })
   .positive('expected hours above zero')
   .max(8_760, 'expected at most 8760 hours')
-  .transform((hours) => Number((decimalOf(hours, 9) * 3_600n) / 10n ** 9n))
+  .transform(secondsOf)
   .meta({
     type: 'number',
-    description: 'Hours between two buys; fractions allowed, at least 1/6.',
+    description:
+      'Hours between two buys; fractions allowed, at least 1/6. Floored to whole seconds.',
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { firstProblem } from '../../runtime/schema.ts';
 import { tradeRequest } from './agent.ts';
 import { basketsQuery, marketsQuery } from './reads.ts';
-import { buyRequest, exitRequest, sellRequest } from './transactions.ts';
+import { buyRequest, exitRequest, scheduleRequest, sellRequest } from './transactions.ts';
 
 const address = '0x00000000000000000000000000000000000000AA';
 
@@ -39,6 +39,22 @@ describe('requests', () => {
     const parsed = exitRequest.parse({ ticker: 'A', address, shares: '1', stopNav: 95.1 });
     expect(parsed.stopNav).toBe(95_100_000_000_000_000_000n);
     expect(parsed.expiryDays).toBe(30);
+  });
+
+  it('read hours to the second that is meant, and floor what is between two', () => {
+    const terms = { ticker: 'A', amountUsdg: 20, buys: 2, address };
+    const secondsOf = (everyHours: number) =>
+      scheduleRequest.parse({ ...terms, everyHours }).everyHours;
+    for (let seconds = 1; seconds <= 8_760 * 3_600; seconds += 997) {
+      if (secondsOf(seconds / 3_600) !== seconds) throw new Error(`${seconds} s are misread`);
+    }
+    for (const parts of [3, 6, 7, 9, 11])
+      expect(secondsOf(1 / parts)).toBe(Math.floor(3_600 / parts));
+    expect(secondsOf(2 / 3)).toBe(2_400);
+    expect(secondsOf(0.1)).toBe(360);
+    expect(secondsOf(0.16)).toBe(576);
+    expect(secondsOf(599.9999 / 3_600)).toBe(599);
+    expect(secondsOf(1e-9)).toBe(0);
   });
 
   it('name fields that are known, in one order, and refuse others', () => {
