@@ -1,7 +1,8 @@
 import { pad } from 'viem';
 import { describe, expect, test } from 'vitest';
 import type { IntentState } from '../runtime/sender/types.ts';
-import { intentKeyOf, parseIntentKey, standingAfter } from './attempts.ts';
+import { ECHO_MS, intentKeyOf, nextAfterMined, parseIntentKey, standingAfter } from './attempts.ts';
+import { workKeyOf } from './work.ts';
 
 const ADDRESS = pad('0xAB', { size: 20 });
 const HASH = pad('0xCD', { size: 32 });
@@ -46,19 +47,25 @@ describe('the next attempt of an order', () => {
     expect(standingAfter(last, state)).toMatchObject(standing);
   });
 
-  test('has a key that names kind, escrow, order and number, whatever the case of the input', () => {
-    const key = intentKeyOf(
-      'fill',
-      ADDRESS.toUpperCase().replace('0X', '0x') as `0x${string}`,
-      HASH,
-      2,
-    );
-    expect(key).toBe(`fill:${ADDRESS.toLowerCase()}:${HASH.toLowerCase()}:2`);
-    expect(parseIntentKey(key)).toEqual({
-      kind: 'fill',
-      escrow: ADDRESS.toLowerCase(),
-      id: HASH.toLowerCase(),
-    });
+  test('of what recurs waits until the last one has no echo', () => {
+    const mined = { tag: 'mined', attempt: 3, atMs: 7 } as const;
+    expect(nextAfterMined(mined, 6 + ECHO_MS)).toBeNull();
+    expect(nextAfterMined(mined, 7 + ECHO_MS)).toBe(4);
+  });
+
+  test.each([
+    ['fill', workKeyOf(ADDRESS, HASH), HASH.toLowerCase()],
+    ['arm', workKeyOf(ADDRESS, HASH), HASH.toLowerCase()],
+    ['snapshot', workKeyOf(ADDRESS, '2940', 'snapshot'), '2940'],
+    ['payout', workKeyOf(ADDRESS, '17', 'payout'), '17'],
+  ] as const)('has a key that names %s, contract, id and number', (kind, jobKey, id) => {
+    const key = intentKeyOf(kind, jobKey, 2);
+    expect(key).toMatch(/^[a-z]+:0x[0-9a-f]{40}:.*:2$/);
+    expect(parseIntentKey(key)).toEqual({ kind, contract: ADDRESS.toLowerCase(), id });
+  });
+
+  test('keys of others are not read', () => {
     expect(parseIntentKey('relay:1')).toBeNull();
+    expect(parseIntentKey(`sweep:${ADDRESS.toLowerCase()}:1:1`)).toBeNull();
   });
 });

@@ -1,11 +1,13 @@
 /**
- * Attempts of an order: intent keys `fill:<escrow>:<id>:<n>` and `arm:<escrow>:<id>:<n>`. The next number exists only
- * once the one before came to a state that never executed, or reverted; so an order polled every second while its
- * fill is being mined is one transaction.
+ * Attempts of a job: intent keys `<kind>:<job key>:<n>`, as `fill:<escrow>:<id>:<n>`. The next number exists only once
+ * the one before came to a state that never executed, or reverted; so a job polled every second while its transaction
+ * is being mined is one transaction. What recurs under one id (a schedule's slots) gets its next number a while after
+ * the last was mined, when no replica can answer from before it any more.
  */
-import type { Address, Hex } from 'viem';
+import type { Address } from 'viem';
 import type { IntentState, Sender } from '../runtime/sender/types.ts';
-import type { Attempt, AttemptKind, Journal } from './journal/journal.ts';
+import type { Attempt, Journal } from './journal/journal.ts';
+import type { AttemptKind } from './work.ts';
 
 export type Standing =
   /** Nothing under way: `attempt` is the number to use next. */
@@ -37,15 +39,29 @@ export function standingAfter(
   return { tag: 'free', attempt: last.attempt + 1 };
 }
 
-export function intentKeyOf(kind: AttemptKind, escrow: Address, id: Hex, attempt: number): string {
-  return `${kind}:${escrow.toLowerCase()}:${id.toLowerCase()}:${attempt}`;
+/** For so long after our own transaction, "still due" is not believed: a replica may answer from before it. */
+export const ECHO_MS = 120_000;
+
+/** The number to use next where a job recurs; null while the echo of the last one may last. */
+export function nextAfterMined(
+  standing: Extract<Standing, { tag: 'mined' }>,
+  nowMs: number,
+): number | null {
+  return nowMs - standing.atMs < ECHO_MS ? null : standing.attempt + 1;
+}
+
+export function intentKeyOf(kind: AttemptKind, jobKey: string, attempt: number): string {
+  return `${kind}:${jobKey}:${attempt}`;
 }
 
 /** The parts of an intent key, or null for one that is not ours. */
 export function parseIntentKey(
   key: string,
-): { kind: AttemptKind; escrow: Address; id: Hex } | null {
-  const match = /^(fill|arm):(0x[0-9a-f]{40}):(0x[0-9a-f]{64}):\d+$/.exec(key);
+): { kind: AttemptKind; contract: Address; id: string } | null {
+  const match =
+    /^(fill|arm|foreign|snapshot|settle|payout|void):(0x[0-9a-f]{40}):(?:[a-z]+:)?(0x[0-9a-f]{64}|\d{1,78}):\d+$/.exec(
+      key,
+    );
   if (match === null) return null;
-  return { kind: match[1] as AttemptKind, escrow: match[2] as Address, id: match[3] as Hex };
+  return { kind: match[1] as AttemptKind, contract: match[2] as Address, id: match[3] ?? '' };
 }

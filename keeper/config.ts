@@ -60,6 +60,16 @@ export const keeperOptions = z.object({
     description: 'How far the simulated fee may lie below the promised one, in bps.',
     example: '100',
   }),
+  KEEPER_DUTY_BUDGET_USDG: option(decimalOption(0, 1_000).default(1), {
+    description:
+      "What cover snapshots, settlements, voids and payouts that do not pay for their gas may cost in a week, in dollars: others' money depends on them.",
+    example: '1',
+  }),
+  KEEPER_ALLOW_LIST_FILE: option(z.string().min(1).optional(), {
+    description:
+      'File of contracts that are not ours whose jobs are executed too: {"contracts":[{"address":"0x…","selectors":["0x…"]}]}.',
+    example: '.data/allow-list.json',
+  }),
   KEEPER_ARM: option(booleanOption.default(true), {
     description: 'Whether to arm orders whose fill misses its floor.',
     example: 'true',

@@ -2,30 +2,27 @@
  * The way of a fill that missed its floor: arm the order when the widening tolerance will let the fill pass and the
  * fee still pays for both transactions; wait while an auction runs; otherwise wait for the market.
  */
-import { standingOf } from './attempts.ts';
+import { ECHO_MS, standingOf } from './attempts.ts';
+import { readWorkRevert } from './chain/revert.ts';
 import type { World } from './chain/world.ts';
 import type { DecisionTag, KeeperContext } from './context.ts';
-import type { Admitted } from './firewall/admit.ts';
 import { usdgText } from './outcome.ts';
 import { executorFee, judgeArming, type Miss } from './policy/arming.ts';
 import { withHeadroom } from './policy/fill.ts';
 import type { PatienceEvent } from './policy/patience.ts';
 import { judgeProfit } from './policy/profit.ts';
 import { type Considered, send } from './send.ts';
+import type { Fill } from './work.ts';
 
 /** Gas of a fill where nothing better is known: the fixed part and each swap, rather high. */
 const FILL_GAS = 500_000n;
 const SWAP_GAS = 250_000n;
 
-/** A replica may still answer from before our arming: for so long after it, "not armed" is not believed. */
-const ARM_SETTLES_MS = 120_000;
-
 /** Longest wait for a running auction without another look: prices move too. */
 const LOOK_AGAIN_MS = 15_000;
 
 export type FloorMissed = {
-  jobKey: string;
-  job: Admitted;
+  work: Fill;
   fingerprint: string;
   miss: Miss & { text: string };
   /** Gas that the reverted fill spent in the simulation, where known. */
@@ -38,19 +35,19 @@ export async function considerArming(
   context: KeeperContext,
   missed: FloorMissed,
 ): Promise<Considered> {
-  const { jobKey, job, miss, world, ends } = missed;
-  if (!context.arming || job.armData === null) {
+  const { work, miss, world, ends } = missed;
+  if (!context.arming || work.armData === null) {
     return ends('arming_off', miss.text, { tag: 'not_due' });
   }
-  const standing = await standingOf('arm', jobKey, context.journal, context.sender);
+  const standing = await standingOf('arm', work.key, context.journal, context.sender);
   if (standing.tag === 'in_flight') {
     return ends('auction_running', 'the arming is under way', { tag: 'wait', ms: 2_000 });
   }
-  const terms = await context.orders.auctionTerms(job.kind, job.escrow, job.id);
+  const terms = await context.orders.auctionTerms(work.type, work.contract, work.id);
   if (terms === null)
     return ends('unavailable', 'the order cannot be read', { tag: 'unavailable' });
 
-  const verdict = judgeArming(job.kind, miss, terms, world.timestamp);
+  const verdict = judgeArming(work.type, miss, terms, world.timestamp);
   if (verdict.tag === 'pointless') {
     return ends('arming_pointless', `${verdict.why}: ${miss.text}`, { tag: 'not_due' });
   }
@@ -62,13 +59,13 @@ export async function considerArming(
       ms: Math.min(Math.max(ms, 1_000), LOOK_AGAIN_MS),
     });
   }
-  if (standing.tag === 'mined' && context.now() - standing.atMs < ARM_SETTLES_MS) {
+  if (standing.tag === 'mined' && context.now() - standing.atMs < ECHO_MS) {
     return ends('auction_running', 'armed by us a moment ago', { tag: 'wait', ms: 5_000 });
   }
 
   const estimate = await context.simulator.estimateGas(
-    { from: context.executor, to: job.escrow, data: job.armData },
-    job.id,
+    { from: context.executor, to: work.contract, data: work.armData },
+    (data) => readWorkRevert(data, { kind: 'arm', id: work.id }),
   );
   if (estimate.tag === 'unavailable')
     return ends('unavailable', estimate.why, { tag: 'unavailable' });
@@ -85,9 +82,9 @@ export async function considerArming(
   }
 
   // The later fill must pay for both; an exit's fee follows from what it would yield, whatever the source promises.
-  const yielded = job.kind === 'exit' ? executorFee(miss.got) : job.promisedUsdg;
-  const fee = yielded < job.promisedUsdg ? yielded : job.promisedUsdg;
-  const fillGas = missed.gasSpent ?? FILL_GAS + SWAP_GAS * BigInt(job.swapCount);
+  const yielded = work.type === 'sell' ? executorFee(miss.got) : work.promisedUsdg;
+  const fee = yielded < work.promisedUsdg ? yielded : work.promisedUsdg;
+  const fillGas = missed.gasSpent ?? FILL_GAS + SWAP_GAS * BigInt(work.swapCount);
   const profit = judgeProfit(fee, estimate.gas + fillGas, world.market, context.rules);
   switch (profit.tag) {
     case 'unknown_price':
@@ -100,13 +97,13 @@ export async function considerArming(
       break;
   }
   return send(context, {
-    jobKey,
-    job,
+    work,
     kind: 'arm',
-    data: job.armData,
+    data: work.armData,
     // Armed once and run out without a fill: the next arming is a new attempt.
     attempt: standing.tag === 'free' ? standing.attempt : standing.attempt + 1,
-    verdict: {
+    terms: {
+      duty: false,
       gasLimit: withHeadroom(estimate.gas, context.rules),
       maxFeePerGas: profit.maxFeePerGas,
       costUsdg: profit.costUsdg,

@@ -1,34 +1,36 @@
 /**
- * One order's way through a tick: may it be tried, is something under way, does it run, does it pay, send. Each step
- * that ends the way says why in the order's timeline. At most two RPC calls before the answer "lost", none after.
+ * One job's way through a tick: may it be tried, is something under way, does it run, does it pay, send. Each step
+ * that ends the way says why in the job's timeline. At most two RPC calls before the answer "lost", none after.
  */
 import { type Hex, keccak256, toBytes } from 'viem';
-import { standingOf } from './attempts.ts';
-import type { FillSimulation } from './chain/simulate.ts';
+import { nextAfterMined, standingOf } from './attempts.ts';
+import { readWorkRevert } from './chain/revert.ts';
+import type { Simulation } from './chain/simulate.ts';
 import type { World } from './chain/world.ts';
 import { considerArming } from './consider-arming.ts';
 import type { DecisionTag, KeeperContext } from './context.ts';
-import type { Admitted } from './firewall/admit.ts';
 import { applyEvent, decide, usdgText } from './outcome.ts';
-import { type FillVerdict, judgeFill } from './policy/fill.ts';
+import { DUTY_PERIOD_MS, judgeDuty } from './policy/duty.ts';
+import { type FillVerdict, judgeFill, withHeadroom } from './policy/fill.ts';
 import { gate, type PatienceEvent } from './policy/patience.ts';
 import { judgeProfit } from './policy/profit.ts';
-import { type Considered, send } from './send.ts';
+import { type Considered, send, type Terms } from './send.ts';
+import { isCover, isFill, kindOf, recurs, type Work } from './work.ts';
 
 /**
- * @param variants the same order as told by each source that lists it, never empty
+ * @param variants the same job as told by each source that lists it, never empty
  */
 export async function consider(
   context: KeeperContext,
-  jobKey: string,
-  variants: readonly Admitted[],
+  variants: readonly Work[],
   world: World,
 ): Promise<Considered> {
   const { memories, journal, sender, now } = context;
   const [first] = variants;
   if (first === undefined) return 'waited';
+  const jobKey = first.key;
   const fingerprint = fingerprintOf(variants);
-  const memory = await memories.recall(jobKey, { type: first.kind, ticker: first.ticker });
+  const memory = await memories.recall(jobKey, { type: first.type, ticker: first.ticker });
   if (gate(memory.patience, fingerprint, now(), context.patience).tag === 'wait') return 'waited';
 
   const ends = async (
@@ -41,9 +43,15 @@ export async function consider(
     return tag === 'unavailable' ? 'chain_unavailable' : 'decided';
   };
 
-  const standing = await standingOf('fill', jobKey, journal, sender);
-  if (standing.tag !== 'free') {
-    // Under way, or filled and listed still: look again shortly, spend nothing.
+  const standing = await standingOf(kindOf(first), jobKey, journal, sender);
+  const attempt =
+    standing.tag === 'free'
+      ? standing.attempt
+      : standing.tag === 'mined' && recurs(first)
+        ? nextAfterMined(standing, now())
+        : null;
+  if (attempt === null) {
+    // Under way, or done and listed still: look again shortly, spend nothing.
     await applyEvent(context, jobKey, {
       tag: 'wait',
       ms: standing.tag === 'mined' ? 10_000 : 1_000,
@@ -51,12 +59,12 @@ export async function consider(
     return 'waited';
   }
 
-  // What it needed last time is known: without a new simulation while that does not pay.
+  // What it needed last time is known: without a new simulation while that does not pay. A duty need not pay.
   const best = variants.reduce(
     (most, { promisedUsdg }) => (promisedUsdg > most ? promisedUsdg : most),
     0n,
   );
-  if (memory.gas !== null) {
+  if (memory.gas !== null && !isCover(first)) {
     const verdict = judgeProfit(best, memory.gas, world.market, context.rules);
     if (verdict.tag !== 'pays') return ends(...unprofitable(verdict, best));
   }
@@ -65,7 +73,7 @@ export async function consider(
   switch (simulation.tag) {
     case 'unavailable':
       await ends('unavailable', simulation.why, { tag: 'unavailable' });
-      // A call that the node could not run is this order's trouble; silence is everybody's.
+      // A call that the node could not run is this job's trouble; silence is everybody's.
       return simulation.answered ? 'decided' : 'chain_unavailable';
     case 'reverted': {
       const { revert, gasSpent } = simulation;
@@ -79,9 +87,11 @@ export async function consider(
         case 'paused':
           return ends('paused', revert.text, { tag: 'paused' });
         case 'below_floor':
+          if (!isFill(variant)) {
+            return ends('failed', revert.text, { tag: 'failed', reason: revert.text });
+          }
           return considerArming(context, {
-            jobKey,
-            job: variant,
+            work: variant,
             fingerprint,
             miss: revert,
             gasSpent,
@@ -99,56 +109,103 @@ export async function consider(
   }
 
   memories.rememberGas(jobKey, simulation.gas);
-  if (verdict === null) throw new Error('a fill that passed was not judged');
+  if (verdict === null) throw new Error('work that passed was not judged');
+  const sends = (terms: Terms): Promise<Considered> =>
+    send(context, {
+      work: variant,
+      kind: kindOf(variant),
+      data: variant.data,
+      attempt,
+      terms,
+      world,
+      fingerprint,
+    });
   switch (verdict.tag) {
     case 'short_fee': {
       const detail = `gains ${usdgText(verdict.gainUsdg)}, not ${usdgText(verdict.leastUsdg)}`;
+      context.distrust(variant.source, `short_fee:${jobKey}`);
       return ends('short_fee', detail, {
         tag: 'failed',
-        reason: `the fill pays less than promised: ${detail}`,
+        reason: `it pays less than promised: ${detail}`,
       });
     }
-    case 'does_not_pay':
+    case 'does_not_pay': {
+      if (!isCover(variant)) return ends(...unprofitable(verdict, simulation.gainUsdg));
+      // In turn: the next duty must see what this one takes of the budget.
+      return context.dutyTurn(async () => {
+        const duty = await dutyTerms(context, simulation, world);
+        return duty.tag === 'refused' ? ends(...duty.ending) : sends(duty.terms);
+      });
+    }
     case 'unknown_price':
       return ends(...unprofitable(verdict, simulation.gainUsdg));
     case 'send':
-      break;
+      return sends({ ...verdict, duty: false });
   }
-  return send(context, {
-    jobKey,
-    job: variant,
-    kind: 'fill',
-    data: variant.fillData,
-    attempt: standing.attempt,
-    verdict,
-    world,
-    fingerprint,
-  });
+}
+
+/** What others depend on runs at a loss while the week's budget lasts. */
+async function dutyTerms(
+  context: KeeperContext,
+  { gainUsdg, gas }: Extract<Simulation, { tag: 'passed' }>,
+  world: World,
+): Promise<
+  { tag: 'terms'; terms: Terms } | { tag: 'refused'; ending: [DecisionTag, string, PatienceEvent] }
+> {
+  const lost = await context.journal.dutyLoss(context.now() - DUTY_PERIOD_MS);
+  const leftUsdg = context.dutyBudgetUsdg > lost ? context.dutyBudgetUsdg - lost : 0n;
+  const verdict = judgeDuty(gainUsdg, gas, leftUsdg, world.market, context.rules);
+  if (verdict.tag === 'unknown_price') {
+    return { tag: 'refused', ending: unprofitable(verdict, gainUsdg) };
+  }
+  if (verdict.tag === 'over_budget') {
+    const detail = `loses ${usdgText(verdict.lossUsdg)}, of the week's budget for duties ${usdgText(leftUsdg)} is left`;
+    return { tag: 'refused', ending: ['over_budget', detail, { tag: 'does_not_pay' }] };
+  }
+  return {
+    tag: 'terms',
+    terms: {
+      gasLimit: withHeadroom(gas, context.rules),
+      maxFeePerGas: verdict.maxFeePerGas,
+      costUsdg: verdict.costUsdg,
+      profitUsdg: gainUsdg - verdict.costUsdg,
+      duty: true,
+    },
+  };
 }
 
 type Judged = {
-  variant: Admitted;
-  simulation: FillSimulation;
+  variant: Work;
+  simulation: Simulation;
   /** Null unless the simulation passed. */
   verdict: FillVerdict | null;
 };
 
 /**
  * The first variant that runs and pays what it promises; where none does, the answer that says most. A source that
- * lists an order with bad swaps or a false promise does not stand before another that lists it well.
+ * lists a job with bad swaps or a false promise does not stand before another that lists it well.
  */
 async function judgeVariants(
   context: KeeperContext,
-  variants: readonly Admitted[],
+  variants: readonly Work[],
   world: World,
 ): Promise<Judged> {
   let kept: Judged | null = null;
   for (const variant of distinct(variants)) {
-    const call = { from: context.executor, to: variant.escrow, data: variant.fillData };
-    const simulation = await context.simulator.simulateFill(call, context.executor, variant.id);
+    const simulation = await context.simulator.simulate(
+      { from: context.executor, to: variant.contract, data: variant.data },
+      context.executor,
+      (data) => readWorkRevert(data, { kind: kindOf(variant), id: variant.id }),
+      variant.type === 'foreign',
+    );
     const verdict =
       simulation.tag === 'passed'
-        ? judgeFill(simulation, variant.promisedUsdg, world.market, context.rules)
+        ? judgeFill(
+            { ...simulation, feeUsdg: feeReturned(variant, simulation.returned) },
+            variant.promisedUsdg,
+            world.market,
+            context.rules,
+          )
         : null;
     const judged = { variant, simulation, verdict };
     const missedFloor = simulation.tag === 'reverted' && simulation.revert.tag === 'below_floor';
@@ -159,23 +216,34 @@ async function judgeVariants(
     if (!variantsOwn) return judged;
     if (kept === null || missedFloor) kept = judged;
   }
-  if (kept === null) throw new Error('an order was considered without a variant');
+  if (kept === null) throw new Error('a job was considered without a variant');
   return kept;
 }
 
+/**
+ * What the call says it pays: `fill` and the steps return the fee alone, `payout` behind the number of positions. What
+ * another service returns means nothing here. A short answer claims nothing.
+ */
+function feeReturned(work: Work, returned: Hex): bigint {
+  if (work.type === 'foreign') return 0n;
+  const words = work.type === 'payout' ? 2 : 1;
+  if (returned.length !== 2 + 64 * words) return 0n;
+  return BigInt(`0x${returned.slice(-64)}`);
+}
+
 /** One variant per calldata, with the least that anybody promises for it. */
-function distinct(variants: readonly Admitted[]): Admitted[] {
-  const byData = new Map<Hex, Admitted>();
+function distinct(variants: readonly Work[]): Work[] {
+  const byData = new Map<Hex, Work>();
   for (const variant of variants) {
-    const held = byData.get(variant.fillData);
+    const held = byData.get(variant.data);
     if (held === undefined || variant.promisedUsdg < held.promisedUsdg)
-      byData.set(variant.fillData, variant);
+      byData.set(variant.data, variant);
   }
   return [...byData.values()];
 }
 
 function unprofitable(
-  verdict: Extract<FillVerdict, { tag: 'does_not_pay' | 'unknown_price' }>,
+  verdict: Extract<FillVerdict, { tag: 'does_not_pay' }> | { tag: 'unknown_price' },
   feeUsdg: bigint,
 ): [DecisionTag, string, PatienceEvent] {
   if (verdict.tag === 'unknown_price') {
@@ -185,10 +253,11 @@ function unprofitable(
   return ['does_not_pay', detail, { tag: 'does_not_pay' }];
 }
 
-/** Stands for everything the sources say of an order. */
-function fingerprintOf(variants: readonly Admitted[]): string {
+/** Stands for everything the sources say of a job. */
+function fingerprintOf(variants: readonly Work[]): string {
   const said = variants.map(
-    ({ fillData, promisedUsdg, slippageBps }) => `${fillData}/${promisedUsdg}/${slippageBps}`,
+    (variant) =>
+      `${variant.data}/${variant.promisedUsdg}/${isFill(variant) ? variant.slippageBps : ''}`,
   );
   return keccak256(toBytes(said.join('|'))).slice(0, 18);
 }

@@ -23,6 +23,13 @@ export type KeeperContext = {
   /** Ours: receives every executor fee, and is the wallet that simulations run as. */
   executor: Address;
   arming: boolean;
+  /** What a week of work that others depend on may lose, USDG base units. */
+  dutyBudgetUsdg: bigint;
+  /** Runs one at a time, in order. */
+  dutyTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  usdg: Address;
+  /** Told when work of a source paid less than the source had promised. */
+  distrust: (source: number, what: string) => void;
   /** Decides and journals, but sends nothing. */
   dryRun: boolean;
   /** How long a job waits for its transaction to be broadcast before the tick goes on without it. */
@@ -47,11 +54,11 @@ export type DecisionTag =
   | 'arming_pointless'
   | 'arming_does_not_pay'
   | 'arming_off'
-  | 'would_fill'
-  | 'would_arm'
+  | 'over_budget'
+  | 'would_send'
   | 'sent'
   | 'not_sent'
-  | 'filled'
+  | 'executed'
   | 'armed'
   | 'reverted'
   | 'replaced_by_cancel';

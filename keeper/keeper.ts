@@ -1,6 +1,6 @@
 /** Assembles one keeper from its settings: what `main.ts` runs and what the chain tests drive. */
 import { CHAIN_ID } from '../contracts-abi/constants.ts';
-import { readDeployment } from '../contracts-abi/deployment.ts';
+import { type Deployment, readDeployment } from '../contracts-abi/deployment.ts';
 import { assertChainId, createChainClient } from '../runtime/chain/client.ts';
 import { steadyNow } from '../runtime/clock.ts';
 import { ConfigError } from '../runtime/config.ts';
@@ -19,7 +19,13 @@ import { createSimulator } from './chain/simulate.ts';
 import { createWorldView } from './chain/world.ts';
 import { DEFAULT_DATABASE_URL, type KeeperConfig, usdgOf } from './config.ts';
 import type { KeeperContext } from './context.ts';
-import { type KnownProtocol, readKnownProtocol } from './firewall/known-protocol.ts';
+import { createDistrust } from './distrust.ts';
+import { readAllowList } from './firewall/foreign.ts';
+import {
+  type ForeignContracts,
+  type KnownProtocol,
+  readKnownProtocol,
+} from './firewall/known-protocol.ts';
 import { createJournal, type Journal } from './journal/journal.ts';
 import { type StoreTables, storeMigrations } from './journal/migrations.ts';
 import { startLoop } from './loop.ts';
@@ -82,13 +88,14 @@ export async function createKeeper(
   if (executor === undefined) throw new ConfigError('no wallet');
 
   const deployment = readDeployment(config.DEPLOYMENT_FILE);
+  const foreign = foreignContracts(config, deployment);
   const client = createChainClient({
     urls: config.RPC_URLS,
     timeoutMs: config.RPC_TIMEOUT_MS,
     multicall3: deployment.multicall3,
   });
   await assertChainId(client);
-  let known: KnownProtocol = await readKnownProtocol(client, deployment);
+  let known: KnownProtocol = await readKnownProtocol(client, deployment, foreign);
   let knownMs = steadyNow();
 
   const store = await openStore<StoreTables>({
@@ -116,9 +123,16 @@ export async function createKeeper(
     await sender.start();
 
     const journal = createJournal(store.db, steadyNow);
+    const keeperMetrics = createKeeperMetrics(metrics);
+    const keeperLogger = logger.child({ module: 'keeper' });
+    const distrust = createDistrust({
+      logger: keeperLogger,
+      metrics: keeperMetrics,
+      now: steadyNow,
+    });
     const context: KeeperContext = {
-      logger: logger.child({ module: 'keeper' }),
-      metrics: createKeeperMetrics(metrics),
+      logger: keeperLogger,
+      metrics: keeperMetrics,
       journal,
       memories: createMemories({
         journal,
@@ -144,6 +158,10 @@ export async function createKeeper(
       patience: PATIENCE_RULES,
       executor,
       arming: config.KEEPER_ARM,
+      dutyBudgetUsdg: usdgOf(config.KEEPER_DUTY_BUDGET_USDG),
+      dutyTurn: inTurn(),
+      usdg: deployment.usdg,
+      distrust: (source, what) => distrust.strike(source, what),
       dryRun: mode.dryRun,
       submitTimeoutMs: SUBMIT_TIMEOUT_MS,
       now: steadyNow,
@@ -164,7 +182,7 @@ export async function createKeeper(
           if (steadyNow() - knownMs < REGISTRY_EVERY_MS) return;
           knownMs = steadyNow();
           try {
-            known = await readKnownProtocol(client, deployment);
+            known = await readKnownProtocol(client, deployment, foreign);
           } catch (err) {
             // Expected: the chain is out of reach; what was known still holds.
             logger.warn({ err }, 'the registry could not be read again');
@@ -180,7 +198,9 @@ export async function createKeeper(
             maxJobs: config.KEEPER_MAX_JOBS,
           },
           signal,
+          (source) => distrust.isDropped(source),
         ),
+      distrust,
       concurrency: config.KEEPER_CONCURRENCY,
     });
 
@@ -213,6 +233,27 @@ export async function createKeeper(
     await sender?.stop(0);
     await store.close();
     throw error;
+  }
+}
+
+/** Runs what it is given one at a time, in order. */
+function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return async (work) => {
+    const mine = last.then(work, work);
+    last = mine.catch(() => undefined);
+    return await mine;
+  };
+}
+
+/** What the operator lets run beside our own protocol. @throws ConfigError */
+function foreignContracts(config: KeeperConfig, deployment: Deployment): ForeignContracts {
+  const { KEEPER_ALLOW_LIST_FILE: path } = config;
+  if (path === undefined) return new Map();
+  try {
+    return readAllowList(path, deployment);
+  } catch (error) {
+    throw new ConfigError(`KEEPER_ALLOW_LIST_FILE: ${(error as Error).message}`);
   }
 }
 

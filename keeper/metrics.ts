@@ -21,6 +21,10 @@ export function createKeeperMetrics(metrics: Metrics) {
       'Listed jobs that the firewall refused, by reason.',
       ['reason'],
     ),
+    sourcesDropped: metrics.counter(
+      'sources_dropped_total',
+      'Times that a source was no longer asked for a while, because of what it listed.',
+    ),
     jobsQuarantined: metrics.gauge('jobs_quarantined', 'Jobs in quarantine now.'),
     decisions: metrics.counter('decisions_total', 'Decisions about jobs.', ['decision']),
     outcomes: metrics.counter('transactions_total', 'Transactions by kind and final outcome.', [

@@ -1,12 +1,12 @@
 /**
  * Turns the sender's states into the keeper's records: one place for what a submit answers at once and for what a
- * later look finds. A mined fill is settled when its receipt told the fee that arrived and the block is final enough.
+ * later look finds. What was mined is settled when its receipt told the fee that arrived and the block is final enough.
  */
-import { formatUnits, type Hex } from 'viem';
+import { type Address, formatUnits, type Hex } from 'viem';
 import type { IntentState, MinedReceipt, Refusal } from '../runtime/sender/types.ts';
 import { parseIntentKey } from './attempts.ts';
-import { feeFromLogs } from './chain/order.ts';
-import { readRevert } from './chain/revert.ts';
+import { netTransfers, tellsOf } from './chain/order.ts';
+import { readWorkRevert } from './chain/revert.ts';
 import type { DecisionTag, KeeperContext } from './context.ts';
 import type { Attempt } from './journal/journal.ts';
 import type { PatienceEvent } from './policy/patience.ts';
@@ -14,13 +14,7 @@ import { gasCostUsdg } from './policy/profit.ts';
 
 export const usdgText = (amount: bigint): string => `$${formatUnits(amount, 6)}`;
 
-const MILESTONES: ReadonlySet<DecisionTag> = new Set([
-  'sent',
-  'filled',
-  'armed',
-  'would_fill',
-  'would_arm',
-]);
+const MILESTONES: ReadonlySet<DecisionTag> = new Set(['sent', 'executed', 'armed', 'would_send']);
 const SURPRISES: ReadonlySet<DecisionTag> = new Set([
   'refused',
   'short_fee',
@@ -81,6 +75,7 @@ export async function recordOutcome(
       await journal.changeAttempt(attempt.intentKey, {
         outcome: state.tag,
         hash: state.hash,
+        wallet: state.wallet,
         feeUsdg: null,
       });
       await decide(
@@ -115,7 +110,7 @@ export async function recordOutcome(
 async function recordIncluded(
   context: KeeperContext,
   attempt: Attempt,
-  state: MinedReceipt & { tag: 'mined' | 'reverted' },
+  state: MinedReceipt & { tag: 'mined' | 'reverted'; wallet: Address },
   ethPrice: bigint | null,
 ): Promise<void> {
   const { journal, metrics } = context;
@@ -128,16 +123,21 @@ async function recordIncluded(
         ? null
         : gasCostUsdg(state.gasUsed, state.effectiveGasPrice, ethPrice);
   let feeUsdg = attempt.feeUsdg;
-  let feeKnown = attempt.kind !== 'fill' || state.tag === 'reverted' || feeUsdg !== null;
-  let noEvent = false;
+  let gasL1: bigint | null = null;
+  let told = true;
+  let feeKnown = feeUsdg !== null;
   if (!feeKnown) {
     const read = await context.orders.receipt(state.hash);
     if (read.tag === 'receipt') {
       feeKnown = true;
+      gasL1 = read.gasL1;
+      // The balance is the truth; the event only says whether the work is what moved it.
+      feeUsdg = netTransfers(read.logs, context.usdg, receiverOf(context, attempt, state.wallet));
       const parts = parseIntentKey(attempt.intentKey);
-      feeUsdg =
-        parts === null ? null : feeFromLogs(read.logs, parts.escrow, parts.id, context.executor);
-      noEvent = feeUsdg === null;
+      told =
+        attempt.kind === 'arm' ||
+        state.tag === 'reverted' ||
+        (parts !== null && tellsOf(read.logs, parts, context.executor));
     }
   }
   const settled = state.confirmed && feeKnown;
@@ -147,6 +147,8 @@ async function recordIncluded(
     hash: state.hash,
     gasUsed: state.gasUsed,
     gasPriceWei: state.effectiveGasPrice,
+    wallet: state.wallet,
+    ...(gasL1 === null ? {} : { gasL1 }),
     ...(costUsdg === null ? {} : { costUsdg }),
     feeUsdg,
     settled,
@@ -167,20 +169,35 @@ async function recordIncluded(
   } else if (attempt.kind === 'arm') {
     if (isNew) await decide(context, attempt.jobKey, 'armed', cost, state.hash);
   } else if (feeKnown && (isNew || attempt.feeUsdg === null)) {
-    if (noEvent) {
+    if (!told) {
       context.logger.error(
         { job: attempt.jobKey, hash: state.hash },
-        'a mined fill paid us no fee',
+        'a mined transaction does not tell that its work was done for us',
       );
     }
-    const fee = feeUsdg === null ? 'no fee' : usdgText(feeUsdg);
-    await decide(context, attempt.jobKey, 'filled', `fee ${fee} received, ${cost}`, state.hash);
+    const fee = `fee ${usdgText(feeUsdg ?? 0n)} received`;
+    await decide(
+      context,
+      attempt.jobKey,
+      'executed',
+      `${attempt.kind}, ${fee}, ${cost}`,
+      state.hash,
+    );
   }
   if (settled) {
     metrics.outcomes.inc({ kind: attempt.kind, outcome: state.tag });
-    if (feeUsdg !== null) metrics.feesReceived.inc(Number(feeUsdg) / 1e6);
+    if (feeUsdg !== null && feeUsdg > 0n) metrics.feesReceived.inc(Number(feeUsdg) / 1e6);
     if (costUsdg !== null) metrics.gasSpent.inc(Number(costUsdg) / 1e6);
   }
+}
+
+/** Whose balance an attempt's fee came to: our protocol pays the executor named, other services their sender. */
+function receiverOf(
+  context: Pick<KeeperContext, 'executor'>,
+  { kind }: Pick<Attempt, 'kind'>,
+  wallet: Address,
+): Address {
+  return kind === 'foreign' ? wallet : context.executor;
 }
 
 /** Refusals that say something about our own surroundings, not about the job. */
@@ -203,8 +220,8 @@ async function recordRefused(
     settled: true,
   });
   context.metrics.outcomes.inc({ kind: attempt.kind, outcome: 'refused' });
-  const id = parseIntentKey(attempt.intentKey)?.id ?? '0x';
-  const revert = reason === 'reverted_in_simulation' ? readRevert(revertData, id) : null;
+  const parts = parseIntentKey(attempt.intentKey) ?? { kind: attempt.kind, id: '0x' };
+  const revert = reason === 'reverted_in_simulation' ? readWorkRevert(revertData, parts) : null;
   if (revert !== null && revert.tag !== 'other') {
     // Somebody was faster, or the market moved, between our simulation and the sender's.
     await decide(

@@ -4,10 +4,8 @@ import type { IntentState } from '../runtime/sender/types.ts';
 import { intentKeyOf } from './attempts.ts';
 import type { World } from './chain/world.ts';
 import type { KeeperContext } from './context.ts';
-import type { Admitted } from './firewall/admit.ts';
-import type { AttemptKind } from './journal/journal.ts';
 import { applyEvent, decide, recordOutcome, usdgText } from './outcome.ts';
-import type { FillVerdict } from './policy/fill.ts';
+import type { AttemptKind, Work } from './work.ts';
 
 /** What is not broadcast within this time by the chain's clock is not worth sending any more. */
 const SEND_WITHIN_SECONDS = 60n;
@@ -15,28 +13,40 @@ const SEND_WITHIN_SECONDS = 60n;
 /** What the tick needs to know of one order's way. */
 export type Considered = 'waited' | 'decided' | 'sent' | 'chain_unavailable';
 
+/** The bounds within which a transaction goes out, and what is expected of it. */
+export type Terms = {
+  gasLimit: bigint;
+  maxFeePerGas: bigint;
+  costUsdg: bigint;
+  /** Fee less cost; below zero for a duty. */
+  profitUsdg: bigint;
+  duty: boolean;
+};
+
 /** Hands one transaction to the sender, the attempt's row first. */
 export async function send(
   context: KeeperContext,
   order: {
-    jobKey: string;
-    job: Admitted;
+    work: Work;
     kind: AttemptKind;
     data: Hex;
     attempt: number;
-    verdict: Pick<
-      Extract<FillVerdict, { tag: 'send' }>,
-      'gasLimit' | 'maxFeePerGas' | 'costUsdg' | 'profitUsdg'
-    >;
+    terms: Terms;
     world: World;
     fingerprint: string;
   },
 ): Promise<Considered> {
   const { journal, sender } = context;
-  const { jobKey, job, kind, attempt, verdict, world, fingerprint } = order;
-  const terms = `expects ${usdgText(verdict.profitUsdg)} after ${usdgText(verdict.costUsdg)} of gas`;
+  const { work, kind, attempt, terms, world, fingerprint } = order;
+  const jobKey = work.key;
   if (context.dryRun) {
-    await decide(context, jobKey, kind === 'fill' ? 'would_fill' : 'would_arm', terms);
+    const expects = `expects ${usdgText(terms.profitUsdg)} after ${usdgText(terms.costUsdg)} of gas`;
+    await decide(
+      context,
+      jobKey,
+      'would_send',
+      `${kind}, ${expects}${terms.duty ? ', as a duty' : ''}`,
+    );
     await applyEvent(context, jobKey, { tag: 'wait', ms: 10_000 }, fingerprint);
     return 'decided';
   }
@@ -46,19 +56,29 @@ export async function send(
     await applyEvent(context, jobKey, { tag: 'wait', ms: 5_000 }, fingerprint);
     return 'decided';
   }
-  const intentKey = intentKeyOf(kind, job.escrow, job.id, attempt);
-  await journal.openAttempt({ intentKey, jobKey, kind, attempt, promisedUsdg: job.promisedUsdg });
+  const intentKey = intentKeyOf(kind, jobKey, attempt);
+  await journal.openAttempt({
+    intentKey,
+    jobKey,
+    kind,
+    attempt,
+    promisedUsdg: work.promisedUsdg,
+    workType: work.type,
+    ticker: work.ticker,
+    duty: terms.duty,
+    expectedUsdg: terms.profitUsdg,
+  });
   const state: IntentState = await sender.submit(
     {
       key: intentKey,
       kind,
-      to: job.escrow,
+      to: work.contract,
       data: order.data,
       value: 0n,
-      gas: verdict.gasLimit,
+      gas: terms.gasLimit,
       notAfter: Number(world.timestamp + SEND_WITHIN_SECONDS),
-      maxFeePerGas: verdict.maxFeePerGas,
-      meta: { job: jobKey, ticker: job.ticker, promisedUsdg: job.promisedUsdg.toString() },
+      maxFeePerGas: terms.maxFeePerGas,
+      meta: { job: jobKey, ticker: work.ticker, promisedUsdg: work.promisedUsdg.toString() },
     },
     { timeoutMs: context.submitTimeoutMs },
   );

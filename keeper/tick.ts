@@ -2,16 +2,19 @@
  * One tick: ask the sources, pass what they list through the firewall, consider each order, settle what was sent.
  * One order's trouble is that order's alone; one source's trouble is that source's alone.
  */
+import type { Address } from 'viem';
 import type { WorldView } from './chain/world.ts';
 import { consider } from './consider.ts';
 import type { KeeperContext } from './context.ts';
-import { type Admitted, admit, type Refusal } from './firewall/admit.ts';
+import { type Admission, admit } from './firewall/admit.ts';
+import { admitCover } from './firewall/admit-cover.ts';
 import type { KnownProtocol } from './firewall/known-protocol.ts';
 import { runBounded } from './loop.ts';
 import { applyEvent, decide, settleAttempts } from './outcome.ts';
-import { type Job, jobKeyOf } from './source/job.ts';
 import type { SourceAnswer } from './source/job-source.ts';
 import { Throttle } from './throttle.ts';
+import type { Distrust } from './distrust.ts';
+import { type CoverType, isCover, type Work, workKeyOf } from './work.ts';
 
 /** A tick starts no further order after this long; the rest comes first in nobody's way at the next tick. */
 const TICK_BUDGET_MS = 20_000;
@@ -44,6 +47,25 @@ export type Ticker = {
   status(): TickStatus;
 };
 
+/**
+ * Payouts that name a position which an earlier one names are left out: sources may cut the same positions into other
+ * pieces, and to pay one twice is gas for nothing.
+ */
+function withoutOverlaps(found: Map<string, Work[]>): Map<string, Work[]> {
+  const claimed = new Map<bigint, string>();
+  for (const [key, variants] of found) {
+    const apart = variants.filter((work) => {
+      if (work.type !== 'payout') return true;
+      if (work.positions.some((id) => (claimed.get(id) ?? key) !== key)) return false;
+      for (const id of work.positions) claimed.set(id, key);
+      return true;
+    });
+    if (apart.length === 0) found.delete(key);
+    else found.set(key, apart);
+  }
+  return found;
+}
+
 /** SQLite's own codes; what carries none is judged by whether the journal takes a line. */
 function isOfStore(fault: unknown): boolean {
   if (!(fault instanceof Error) || !('code' in fault)) return false;
@@ -55,6 +77,7 @@ export function createTicker(options: {
   world: WorldView;
   protocol: Protocol;
   poll: (signal: AbortSignal) => Promise<SourceAnswer[]>;
+  distrust: Distrust;
   concurrency: number;
 }): Ticker {
   const { context, protocol } = options;
@@ -69,36 +92,54 @@ export function createTicker(options: {
   };
   let prunedMs = 0;
 
-  async function refused(job: Job, why: Refusal, source: number, hostile: boolean): Promise<void> {
+  async function refused(
+    listed: { contract: Address; id: string; type: string },
+    key: string,
+    admission: Extract<Admission, { tag: 'refused' }>,
+    source: number,
+  ): Promise<void> {
+    const { why, hostile } = admission;
     metrics.jobsRefused.inc({ reason: why });
     if (!hostile) return;
-    const key = jobKeyOf(job.contract, job.id);
+    options.distrust.strike(source, `${why}:${key}`);
     if (!alarms.lets(`${key}:${why}`)) return;
-    await decide(context, key, 'refused', `${why} (source ${source}, type ${job.type})`);
+    await decide(context, key, 'refused', `${why} (source ${source}, type ${listed.type})`);
   }
 
-  async function admitAll(answers: readonly SourceAnswer[]): Promise<Map<string, Admitted[]>> {
-    const orders = new Map<string, Admitted[]>();
+  async function admitAll(answers: readonly SourceAnswer[]): Promise<Map<string, Work[]>> {
+    const found = new Map<string, Work[]>();
     let unknownVault = false;
     for (const answer of answers) {
       if (answer.tag === 'failed') continue;
+      const { source } = answer;
       const seen = new Set<string>();
-      for (const job of answer.jobs) {
-        const admission = admit(job, protocol.known(), context.executor);
+      const take = async (
+        listed: { contract: Address; id: string; type: string },
+        key: string,
+        admission: Admission,
+      ): Promise<void> => {
         if (admission.tag === 'refused') {
           if (admission.why === 'unknown_vault') unknownVault = true;
-          await refused(job, admission.why, answer.source, admission.hostile);
-          continue;
+          await refused(listed, key, admission, source);
+          return;
         }
-        const key = jobKeyOf(job.contract, job.id);
-        // One listing of an order per source: a source may not put a hundred variants of one order before us.
-        if (seen.has(key)) continue;
+        // One listing of a job per source: a source may not put a hundred variants of one job before us.
+        if (seen.has(key)) return;
         seen.add(key);
-        orders.set(key, [...(orders.get(key) ?? []), admission.job]);
+        found.set(key, [...(found.get(key) ?? []), admission.work]);
+      };
+      for (const job of answer.jobs) {
+        const admission = admit(job, protocol.known(), context.executor, source);
+        await take(job, workKeyOf(job.contract, job.id), admission);
+      }
+      for (const payout of answer.payouts) {
+        const admission = admitCover(payout, protocol.known(), context.executor, source);
+        const type: CoverType = payout.type;
+        await take(payout, workKeyOf(payout.contract, payout.id, type), admission);
       }
     }
     if (unknownVault) await protocol.refresh();
-    return orders;
+    return withoutOverlaps(found);
   }
 
   function noteAnswers(answers: readonly SourceAnswer[]): void {
@@ -112,6 +153,10 @@ export function createTicker(options: {
         continue;
       }
       status.sourceOkMs = now();
+      if (answer.payoutFault !== null && complaints.lets(`payouts:${answer.source}`)) {
+        const { source, payoutFault } = answer;
+        logger.warn({ source, why: payoutFault }, 'a source tells its jobs and not its payouts');
+      }
       if (answer.malformed.length > 0) {
         metrics.jobsMalformed.inc(answer.malformed.length);
         if (complaints.lets(`malformed:${answer.source}`)) {
@@ -144,7 +189,7 @@ export function createTicker(options: {
     await applyEvent(context, jobKey, { tag: 'failed', reason: 'unexpected fault' });
   }
 
-  async function considerAll(orders: Map<string, Admitted[]>): Promise<void> {
+  async function considerAll(orders: Map<string, Work[]>): Promise<void> {
     const world = await options.world.read(orders.size > 0 ? BUSY_WORLD_MS : IDLE_WORLD_MS);
     if (world === null) return;
     metrics.headBlock.set(Number(world.blockNumber));
@@ -152,15 +197,20 @@ export function createTicker(options: {
     const endsAt = now() + TICK_BUDGET_MS;
     let faults = 0;
     const faulty: StoreFaults = { faults: [] };
-    const dearest = (variants: readonly Admitted[]) =>
+    const dearest = (variants: readonly Work[]) =>
       variants.reduce((most, { promisedUsdg }) => (promisedUsdg > most ? promisedUsdg : most), 0n);
-    const sorted = [...orders].sort(([, a], [, b]) => (dearest(b) > dearest(a) ? 1 : -1));
+    // A snapshot has an hour and holds up everybody's payout: it comes before what only pays more.
+    const first = ([work]: readonly Work[]): number =>
+      work !== undefined && isCover(work) && work.type !== 'payout' ? 0 : 1;
+    const sorted = [...orders].toSorted(
+      ([, a], [, b]) => first(a) - first(b) || (dearest(b) > dearest(a) ? 1 : -1),
+    );
     await runBounded(
       sorted,
       options.concurrency,
       async ([jobKey, variants]) => {
         try {
-          const considered = await consider(context, jobKey, variants, world);
+          const considered = await consider(context, variants, world);
           if (considered === 'chain_unavailable') faults += 1;
           else if (considered !== 'waited') faults = 0;
         } catch (err) {

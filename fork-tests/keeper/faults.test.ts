@@ -49,7 +49,7 @@ describe('sources', () => {
     // The chain knows of a fill before the keeper has read its receipt.
     expect(await keeper.settle(20_000)).toBe(true);
     const outcomes = await Promise.all(due.ids.map((id) => decisionsOf(keeper, id)));
-    expect(outcomes.map((decisions) => decisions.at(-1))).toEqual(due.ids.map(() => 'filled'));
+    expect(outcomes.map((decisions) => decisions.at(-1))).toEqual(due.ids.map(() => 'executed'));
   });
 
   test('500, then an empty list, then garbage, then a job: executed on the next tick', async () => {

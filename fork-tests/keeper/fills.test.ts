@@ -65,11 +65,11 @@ describe('a keeper with one api', () => {
     expect(BigInt(attempt?.gas_used ?? 0) * BigInt(attempt?.gas_price_wei ?? 0)).toBe(spentWei);
     expect(BigInt(attempt?.cost_usdg ?? 0)).toBeGreaterThan(0n);
     expect(BigInt(attempt?.cost_usdg ?? 0)).toBeLessThan(executorFee ?? 0n);
-    expect(timeline?.decisions.map(({ decision }) => decision)).toEqual(['sent', 'filled']);
+    expect(timeline?.decisions.map(({ decision }) => decision)).toEqual(['sent', 'executed']);
     const told: string[] = [];
     // From another connection, while the keeper holds its own.
     expect(await runWhy(id, keeper.env, (line) => told.push(line))).toBe(0);
-    expect(told.join('\n')).toMatch(/filled: fee \$0\.\d+ received/);
+    expect(told.join('\n')).toMatch(/executed: fill, fee \$0\.\d+ received/);
     expect(await metricOf(keeper, 'fees_received_usdg_total')).toBeCloseTo(
       Number(executorFee) / 1e6,
       6,
@@ -105,12 +105,12 @@ describe('a keeper with one api', () => {
       const executor = fork.accounts.keeper.account.address;
       const dry: string[] = [];
       expect(await runOnce(config, logger, true, (line) => dry.push(line))).toBe(0);
-      expect(dry.join('\n')).toMatch(/would_fill {2}expects \$0\.\d+ after \$0\.\d+ of gas/);
+      expect(dry.join('\n')).toMatch(/would_send {2}fill, expects \$0\.\d+ after \$0\.\d+ of gas/);
       expect(await fork.client.getTransactionCount({ address: executor })).toBe(0);
 
       const real: string[] = [];
       expect(await runOnce(config, logger, false, (line) => real.push(line))).toBe(0);
-      expect(real.join('\n')).toMatch(/filled {2}fee \$0\.\d+ received/);
+      expect(real.join('\n')).toMatch(/executed {2}fill, fee \$0\.\d+ received/);
       expect(await fillsOf(fork, fork.deployment.limitEscrow, id)).toHaveLength(1);
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -157,7 +157,7 @@ describe('the price auction', () => {
     await until('it is filled', async () => (await stateOf(fork, exitEscrow, id)) === 2, 30_000);
     await until('both are in the journal', async () => {
       const [timeline] = await keeper.journal.timeline(id);
-      return timeline?.decisions.at(-1)?.decision === 'filled';
+      return timeline?.decisions.at(-1)?.decision === 'executed';
     });
     const [timeline] = await keeper.journal.timeline(id);
     expect(timeline?.attempts.map(({ kind, outcome }) => [kind, outcome])).toEqual([

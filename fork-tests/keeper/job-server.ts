@@ -16,9 +16,10 @@ export type WireJob = {
 
 export type JobServer = {
   url: string;
-  /** Number of polls so far. */
+  /** Number of polls of its jobs so far. */
   polls(): number;
   jobs(jobs: readonly unknown[]): void;
+  payouts(payouts: readonly unknown[]): void;
   answer(status: number, body: string): void;
   stop(): Promise<void>;
 };
@@ -27,8 +28,15 @@ const running: Server[] = [];
 
 export async function startJobServer(): Promise<JobServer> {
   let reply = { status: 200, body: '{"jobs":[]}' };
+  let payouts: readonly unknown[] = [];
   let polls = 0;
-  const server = createServer((_request, response) => {
+  const server = createServer((request, response) => {
+    if (request.url === '/v1/cover/payouts') {
+      const asOf = new Date().toISOString();
+      const body = JSON.stringify({ asOf, payouts, skipped: [], note: '' });
+      response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+      return;
+    }
     polls += 1;
     response.writeHead(reply.status, { 'content-type': 'application/json' }).end(reply.body);
   });
@@ -40,6 +48,9 @@ export async function startJobServer(): Promise<JobServer> {
     jobs: (jobs) => {
       const asOf = new Date().toISOString();
       reply = { status: 200, body: JSON.stringify({ asOf, jobs, skipped: [], note: '' }) };
+    },
+    payouts: (listed) => {
+      payouts = listed;
     },
     answer: (status, body) => {
       reply = { status, body };

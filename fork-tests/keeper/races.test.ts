@@ -126,7 +126,7 @@ describe('races', () => {
       30_000,
     );
     const [timeline] = await keeper.journal.timeline(id);
-    expect(timeline?.attempts).toMatchObject([{ outcome: 'reverted', settled: 1, fee_usdg: null }]);
+    expect(timeline?.attempts).toMatchObject([{ outcome: 'reverted', settled: 1, fee_usdg: '0' }]);
     expect(BigInt(timeline?.attempts[0]?.cost_usdg ?? 0)).toBeGreaterThan(0n);
     expect(await fork.client.getTransactionCount({ address: keeper.executor })).toBe(1);
   });

@@ -1,28 +1,33 @@
 /** Reads what arming depends on from the escrow, and what a mined fill paid from its receipt. */
-import { type Address, type Hex, type PublicClient, parseEventLogs } from 'viem';
+import { type Address, erc20Abi, type Hex, type PublicClient, parseEventLogs } from 'viem';
 import { NAV_SCALE, SHARE, USD } from '../../contracts-abi/constants.ts';
-import { exitEscrowAbi, limitEscrowAbi } from '../../contracts-abi/generated/index.ts';
+import {
+  coverMarketAbi,
+  exitEscrowAbi,
+  limitEscrowAbi,
+  scheduleEscrowAbi,
+} from '../../contracts-abi/generated/index.ts';
 import { mulDivUp } from '../../contracts-abi/rounding.ts';
-import type { EscrowKind } from '../firewall/known-protocol.ts';
 import type { AuctionTerms } from '../policy/arming.ts';
+import type { AttemptKind, FillType } from '../work.ts';
 import { within } from './deadline.ts';
 import { rpcFaultOf } from './rpc-fault.ts';
 
 export type OrderReader = {
   /** The auction terms of an order, or null when the chain does not answer. */
-  auctionTerms(kind: EscrowKind, escrow: Address, id: Hex): Promise<AuctionTerms | null>;
+  auctionTerms(type: FillType, escrow: Address, id: Hex): Promise<AuctionTerms | null>;
   receipt(hash: Hex): Promise<ReceiptRead>;
 };
 
 type ReceiptRead =
-  | { tag: 'receipt'; logs: Parameters<typeof parseEventLogs>[0]['logs'] }
+  | { tag: 'receipt'; logs: Logs; gasL1: bigint | null }
   | { tag: 'unavailable'; why: string };
 
 export function createOrderReader(client: PublicClient, timeoutMs: number): OrderReader {
   return {
-    async auctionTerms(kind, escrow, id) {
+    async auctionTerms(type, escrow, id) {
       try {
-        if (kind === 'exit') {
+        if (type === 'sell') {
           const read = client.readContract({
             address: escrow,
             abi: exitEscrowAbi,
@@ -38,6 +43,7 @@ export function createOrderReader(client: PublicClient, timeoutMs: number): Orde
           );
           return { ...auctionOf(armedAt, terms), hardFloorGross };
         }
+        if (type === 'schedule') return await slotAuction(client, escrow, id, timeoutMs);
         const read = client.readContract({
           address: escrow,
           abi: limitEscrowAbi,
@@ -53,18 +59,25 @@ export function createOrderReader(client: PublicClient, timeoutMs: number): Orde
     },
     async receipt(hash) {
       try {
-        const { logs } = await within(
+        const receipt = await within(
           client.getTransactionReceipt({ hash }),
           timeoutMs,
           'the receipt',
         );
-        return { tag: 'receipt', logs };
+        return { tag: 'receipt', logs: receipt.logs, gasL1: gasForL1(receipt) };
       } catch (error) {
         const fault = rpcFaultOf(error);
         return { tag: 'unavailable', why: fault.tag === 'unavailable' ? fault.why : fault.tag };
       }
     },
   };
+}
+
+/** Arbitrum receipts tell how much of `gasUsed` paid for the data on L1; null on a chain that does not. */
+function gasForL1(receipt: object): bigint | null {
+  const told = 'gasUsedForL1' in receipt ? receipt.gasUsedForL1 : null;
+  if (typeof told === 'bigint') return told;
+  return typeof told === 'string' && /^0x[0-9a-f]{1,16}$/i.test(told) ? BigInt(told) : null;
 }
 
 function auctionOf(
@@ -79,18 +92,67 @@ function auctionOf(
   };
 }
 
-/** The executor fee that OrderFilled of this order reports to us, or null when the logs hold no such event. */
-export function feeFromLogs(
-  logs: Parameters<typeof parseEventLogs>[0]['logs'],
+/** A slot is armed for itself: what the widening must reach, it must reach before the slot closes. */
+async function slotAuction(
+  client: PublicClient,
   escrow: Address,
   id: Hex,
+  timeoutMs: number,
+): Promise<AuctionTerms> {
+  const contract = { address: escrow, abi: scheduleEscrowAbi, args: [id] } as const;
+  const read = client.multicall({
+    allowFailure: false,
+    contracts: [
+      { ...contract, functionName: 'scheduleOf' },
+      { ...contract, functionName: 'slotNow' },
+    ],
+  });
+  const [{ armedAt, terms }, [, , , closesAt]] = await within(read, timeoutMs, 'scheduleOf');
+  return { ...auctionOf(armedAt, { ...terms, deadline: closesAt }), hardFloorGross: 0n };
+}
+
+type Logs = Parameters<typeof parseEventLogs>[0]['logs'];
+
+/**
+ * What a receipt's logs moved of `usdg` to `receiver`, less what it moved away: base units, the truth of a balance
+ * whatever an event of another contract says.
+ */
+export function netTransfers(logs: Logs, usdg: Address, receiver: Address): bigint {
+  const to = receiver.toLowerCase();
+  let net = 0n;
+  for (const { address, args } of parseEventLogs({ abi: erc20Abi, eventName: 'Transfer', logs })) {
+    if (address.toLowerCase() !== usdg.toLowerCase()) continue;
+    if (args.to.toLowerCase() === to) net += args.value;
+    if (args.from.toLowerCase() === to) net -= args.value;
+  }
+  return net;
+}
+
+/**
+ * Whether the logs tell that this very work was done for us: OrderFilled of the order, the event of a step, RewardPaid
+ * of a payout. Always true of a foreign job, whose events nobody here knows.
+ */
+export function tellsOf(
+  logs: Logs,
+  work: { kind: AttemptKind; contract: Address; id: string },
   executor: Address,
-): bigint | null {
-  const filled = parseEventLogs({ abi: exitEscrowAbi, eventName: 'OrderFilled', logs }).find(
-    (log) =>
-      log.address.toLowerCase() === escrow.toLowerCase() &&
-      log.args.id === id &&
-      log.args.executor.toLowerCase() === executor.toLowerCase(),
+): boolean {
+  if (work.kind === 'foreign') return true;
+  const contract = work.contract.toLowerCase();
+  const us = executor.toLowerCase();
+  if (work.kind === 'fill') {
+    return parseEventLogs({ abi: exitEscrowAbi, eventName: 'OrderFilled', logs }).some(
+      ({ address, args }) =>
+        address.toLowerCase() === contract &&
+        args.id === work.id &&
+        args.executor.toLowerCase() === us,
+    );
+  }
+  return parseEventLogs({
+    abi: coverMarketAbi,
+    eventName: ['SnapshotTaken', 'WeekSettled', 'WeekVoided', 'RewardPaid'],
+    logs,
+  }).some(
+    ({ address, args }) => address.toLowerCase() === contract && args.executor.toLowerCase() === us,
   );
-  return filled?.args.executorFee ?? null;
 }

@@ -4,6 +4,7 @@
  */
 import type { Hex } from 'viem';
 import { decodeRevert, describeRevert } from '../../contracts-abi/revert.ts';
+import type { AttemptKind } from '../work.ts';
 
 /** Bytes of revert data that are kept; every error of the protocol is far shorter. */
 const MAX_KEPT_BYTES = 1_024;
@@ -22,6 +23,36 @@ export type Revert =
 /** The first bytes of revert data, so that nothing downstream carries more. */
 export function capRevertData(data: Hex | null | undefined): Hex {
   return (data ?? '0x').slice(0, 2 + 2 * MAX_KEPT_BYTES) as Hex;
+}
+
+/** Reads revert data of a call that executes or arms `work`. */
+export function readWorkRevert(
+  revertData: Hex | null | undefined,
+  work: { kind: AttemptKind; id: string },
+): Revert {
+  const { kind, id } = work;
+  const isOrder = kind === 'fill' || kind === 'arm' || kind === 'foreign';
+  return isOrder ? readRevert(revertData, id as Hex) : readCoverRevert(revertData);
+}
+
+/** Reads revert data of a call of the cover market: its steps name no order, and speak about one market alone. */
+function readCoverRevert(revertData: Hex | null | undefined): Revert {
+  const data = revertData ?? null;
+  const text = describeRevert(data);
+  switch (data === null ? null : (decodeRevert(data)?.name ?? null)) {
+    case 'WrongOutcome':
+    case 'NothingToPay':
+    case 'NothingSold':
+      return { tag: 'closed', text };
+    case 'TooLate':
+      return { tag: 'expired', text };
+    case 'TooEarly':
+    case 'NoValidWindow':
+    case 'NoReference':
+      return { tag: 'not_due', text };
+    default:
+      return { tag: 'other', text };
+  }
 }
 
 /** Reads revert data of a call about order `id`. An error that names another order says nothing about ours. */

@@ -1,14 +1,13 @@
 /**
- * Runs a fill against the chain's latest state without sending it, and measures what our own USDG balance gains.
+ * Runs a call against the chain's latest state without sending it, and measures what our own USDG balance gains.
  * The promise of a job source counts for nothing; the measured gain does.
  *
  * Two RPC calls at most, side by side: the simulation and the gas estimate. `eth_simulateV1` runs it as the wallet;
- * where a node lacks it, Multicall3 does the same in one `eth_call` (a fill takes nothing from its sender and pays
- * the executor named in the calldata, so the sender makes no difference).
+ * where a node lacks it, Multicall3 does the same in one `eth_call` (our protocol takes nothing from the sender and
+ * pays the executor named in the calldata, so the sender makes no difference; a foreign job is not run without it).
  */
 import {
   type Address,
-  decodeAbiParameters,
   decodeFunctionResult,
   encodeFunctionData,
   erc20Abi,
@@ -19,12 +18,12 @@ import {
   type PublicClient,
 } from 'viem';
 import { within } from './deadline.ts';
-import { capRevertData, type Revert, readRevert } from './revert.ts';
+import { capRevertData, type Revert } from './revert.ts';
 import { type RpcFault, rpcFaultOf } from './rpc-fault.ts';
 
-export type FillSimulation =
-  /** `gainUsdg`: measured; `feeUsdg`: what `fill` returned; `gas`: the node's estimate, without headroom. */
-  | { tag: 'passed'; gainUsdg: bigint; feeUsdg: bigint; gas: bigint }
+export type Simulation =
+  /** `gainUsdg`: measured; `returned`: by the call; `gas`: the node's estimate, without headroom. */
+  | { tag: 'passed'; gainUsdg: bigint; returned: Hex; gas: bigint }
   /** `gasSpent`: up to the revert, where the node tells. */
   | { tag: 'reverted'; revert: Revert; gasSpent: bigint | null }
   | { tag: 'unavailable'; why: string; answered: boolean };
@@ -36,10 +35,21 @@ type GasEstimate =
 
 type Call = { from: Address; to: Address; data: Hex };
 
+/** What revert data of the call means. */
+type RevertReader = (data: Hex | null) => Revert;
+
 export type Simulator = {
-  /** `executor` is the address whose USDG balance is measured. */
-  simulateFill(call: Call, executor: Address, id: Hex): Promise<FillSimulation>;
-  estimateGas(call: Call, id: Hex): Promise<GasEstimate>;
+  /**
+   * `executor` is the address whose USDG balance is measured.
+   * @param needsSender the call pays its sender: where only Multicall3 could run it, it is not run
+   */
+  simulate(
+    call: Call,
+    executor: Address,
+    read: RevertReader,
+    needsSender?: boolean,
+  ): Promise<Simulation>;
+  estimateGas(call: Call, read: RevertReader): Promise<GasEstimate>;
 };
 
 export type SimulatorOptions = {
@@ -150,16 +160,17 @@ export function createSimulator({
     }
   }
 
-  async function measure(call: Call, executor: Address): Promise<Measured> {
+  async function measure(call: Call, executor: Address, needsSender: boolean): Promise<Measured> {
     if (hasSimulateV1) {
       const measured = await bySimulateV1(call, executor);
       if (measured.tag !== 'no_such_method') return measured;
       hasSimulateV1 = false;
     }
+    if (needsSender) return { tag: 'unavailable', why: 'no eth_simulateV1', answered: true };
     return byMulticall(call, executor);
   }
 
-  async function estimateGas(call: Call, id: Hex): Promise<GasEstimate> {
+  async function estimateGas(call: Call, read: RevertReader): Promise<GasEstimate> {
     try {
       const gas = await within(
         client.request({ method: 'eth_estimateGas', params: [{ ...call, value: numberToHex(0) }] }),
@@ -169,7 +180,7 @@ export function createSimulator({
       return { tag: 'estimated', gas: hexToBigInt(gas) };
     } catch (error) {
       const fault = rpcFaultOf(error);
-      if (fault.tag === 'reverted') return { tag: 'reverted', revert: readRevert(fault.data, id) };
+      if (fault.tag === 'reverted') return { tag: 'reverted', revert: read(fault.data) };
       return fault.tag === 'unavailable'
         ? fault
         : { tag: 'unavailable', why: 'no eth_estimateGas', answered: true };
@@ -178,15 +189,15 @@ export function createSimulator({
 
   return {
     estimateGas,
-    async simulateFill(call, executor, id) {
+    async simulate(call, executor, read, needsSender = false) {
       const [measured, estimated] = await Promise.all([
-        measure(call, executor),
-        estimateGas(call, id),
+        measure(call, executor, needsSender),
+        estimateGas(call, read),
       ]);
       if (measured.tag === 'reverted') {
         return {
           tag: 'reverted',
-          revert: readRevert(measured.data, id),
+          revert: read(measured.data),
           gasSpent: measured.gasSpent,
         };
       }
@@ -196,13 +207,10 @@ export function createSimulator({
       // Passed in one and not in the other: the state moved between them; the later view is as good.
       if (estimated.tag === 'reverted') return { ...estimated, gasSpent: null };
       if (estimated.tag === 'unavailable') return estimated;
-      const feeUsdg = uint256Of(measured.returned);
-      if (feeUsdg === null)
-        return { tag: 'unavailable', why: 'fill returned no fee', answered: true };
       return {
         tag: 'passed',
         gainUsdg: measured.after - measured.before,
-        feeUsdg,
+        returned: measured.returned,
         gas: estimated.gas,
       };
     },
@@ -212,9 +220,4 @@ export function createSimulator({
 function measuredFault(error: unknown): Measured {
   const fault = rpcFaultOf(error);
   return fault.tag === 'reverted' ? { ...fault, gasSpent: null } : fault;
-}
-
-function uint256Of(data: Hex): bigint | null {
-  if (data.length !== 66) return null;
-  return decodeAbiParameters([{ type: 'uint256' }], data)[0];
 }

@@ -1,5 +1,5 @@
 /** `why <order id>`: what was decided about an order and when, from the journal alone; a keeper may run meanwhile. */
-import { formatUnits, type Hex } from 'viem';
+import { formatUnits } from 'viem';
 import { loadConfig, storeOptions } from '../../runtime/config.ts';
 import { openStore } from '../../runtime/store/store.ts';
 import { DEFAULT_DATABASE_URL } from '../config.ts';
@@ -10,8 +10,8 @@ const at = (ms: number): string => new Date(ms).toISOString();
 const usdg = (text: string | null): string =>
   text === null ? '?' : `$${formatUnits(BigInt(text), 6)}`;
 
-/** The timelines as lines of text; empty when the journal knows no such order. */
-export async function timelineText(journal: Journal, id: Hex): Promise<string[]> {
+/** The timelines as lines of text; empty when the journal knows no such job. */
+export async function timelineText(journal: Journal, id: string): Promise<string[]> {
   const lines: string[] = [];
   for (const { jobKey, decisions, attempts } of await journal.timeline(id)) {
     lines.push(jobKey);
@@ -34,9 +34,9 @@ export async function timelineText(journal: Journal, id: Hex): Promise<string[]>
   return lines;
 }
 
-/** Returns the exit code: 0 when the journal knows the order. */
+/** Returns the exit code: 0 when the journal knows the job. */
 export async function runWhy(
-  id: Hex,
+  id: string,
   env: NodeJS.ProcessEnv,
   say: (line: string) => void,
 ): Promise<number> {
@@ -48,7 +48,7 @@ export async function runWhy(
   try {
     const lines = await timelineText(createJournal(store.db), id);
     for (const line of lines) say(line);
-    if (lines.length === 0) say('the journal knows no order with this id');
+    if (lines.length === 0) say('the journal knows no job with this id');
     return lines.length === 0 ? 1 : 0;
   } finally {
     await store.close();

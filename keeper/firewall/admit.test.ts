@@ -17,6 +17,7 @@ import {
   type Route,
   routerCall,
   STRANGER,
+  scheduleJob,
   sellJob,
   swapOf,
   TESLA,
@@ -35,6 +36,7 @@ describe('an honest job', () => {
   test.each([
     ['a sale', sellJob()],
     ['a limit buy', limitJob()],
+    ['a slot of a schedule', scheduleJob()],
     ['one that names us already', sellJob([swapOf()], OURS)],
     ['one without a vault', { ...sellJob(), vault: null }],
     ['one that cannot be armed', { ...sellJob(), armData: '0x' as const }],
@@ -49,11 +51,11 @@ describe('an honest job', () => {
   test('is encoded anew with our address as the executor', () => {
     const admission = admit(sellJob(), known, OURS);
     if (admission.tag === 'refused') throw new Error(admission.why);
-    const { args } = decodeFunctionData({ abi: exitEscrowAbi, data: admission.job.fillData });
+    const { args } = decodeFunctionData({ abi: exitEscrowAbi, data: admission.work.data });
     expect(args?.[0]).toBe(ID);
     expect(args?.[2]).toBe(OURS);
-    expect(admission.job).toMatchObject({
-      escrow: exitEscrow,
+    expect(admission.work).toMatchObject({
+      contract: exitEscrow,
       swapCount: 1,
       promisedUsdg: 250_000n,
     });
@@ -81,6 +83,7 @@ describe('a hostile job is refused before any simulation', () => {
 
   test.each<[string, string, Job]>([
     ['an unknown type', 'unsupported_type', { ...sellJob(), type: 'payout' }],
+    ['a slot on another escrow', 'unknown_contract', { ...sellJob(), type: 'schedule' }],
     ['a token approval', 'selector', withData(approval)],
     [
       'a token approval on the token itself',
@@ -163,7 +166,7 @@ describe('a hostile job is refused before any simulation', () => {
   });
 
   test('a type that is not executed here is no alarm; everything else is', () => {
-    expect(admit({ ...sellJob(), type: 'schedule' }, known, OURS)).toMatchObject({
+    expect(admit({ ...sellJob(), type: 'rebalance' }, known, OURS)).toMatchObject({
       hostile: false,
     });
     expect(admit(sellJob([swapOf()], STRANGER), known, OURS)).toMatchObject({ hostile: true });
@@ -196,13 +199,14 @@ test('whatever the calldata, what is admitted calls fill on our escrow for this 
     fc.property(fc.oneof(mutated, hexBytes), (data) => {
       const admission = admit(withData(data), known, OURS);
       if (admission.tag === 'refused') return;
-      const { job } = admission;
-      expect(job.escrow).toBe(exitEscrow);
-      const call = decodeFunctionData({ abi: exitEscrowAbi, data: job.fillData });
+      const { work } = admission;
+      if (work.type !== 'sell') throw new Error(work.type);
+      expect(work.contract).toBe(exitEscrow);
+      const call = decodeFunctionData({ abi: exitEscrowAbi, data: work.data });
       expect(call.functionName).toBe('fill');
       expect(call.args?.[0]).toBe(ID);
       expect(call.args?.[2]).toBe(OURS);
-      expect(job.armData).toBe(encodeArm(ID));
+      expect(work.armData).toBe(encodeArm(ID));
     }),
     { numRuns: 500 },
   );

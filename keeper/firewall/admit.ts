@@ -1,7 +1,7 @@
 /**
  * The firewall: what a keeper's wallet may be made to sign. Pure; runs before any simulation.
  *
- * What must hold of everything admitted:
+ * What must hold of every fill admitted (for the cover market see admit-cover.ts, for other services foreign.ts):
  * - it calls `fill(id, swaps, executor)` on the escrow of its type in our deployment file, with no value;
  * - the id in the calldata is the id of the job;
  * - the executor is ours: the source named nobody (zero) or us, and we encode the calldata anew with our address;
@@ -19,7 +19,9 @@ import {
 } from 'viem';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import type { Job } from '../source/job.ts';
-import type { EscrowKind, KnownProtocol } from './known-protocol.ts';
+import { type Fill, type FillType, type Work, workKeyOf } from '../work.ts';
+import { admitForeign, type ForeignRefusal } from './foreign.ts';
+import type { KnownProtocol } from './known-protocol.ts';
 import { type SwapCall, type SwapRefusal, swapRefusal } from './swap.ts';
 
 const MAX_SWAPS = 64;
@@ -37,45 +39,34 @@ export type Refusal =
   | 'no_swaps'
   | 'too_many_swaps'
   | 'arm'
+  | 'positions'
+  | ForeignRefusal
   | SwapRefusal;
 
-/** A job that may be executed, with calldata of our own making. */
-export type Admitted = {
-  kind: EscrowKind;
-  escrow: Address;
-  id: Hex;
-  ticker: string | null;
-  vault: Address | null;
-  /** USDG base units that the source promises; what counts is what the simulation shows. */
-  promisedUsdg: bigint;
-  /** Tolerance that the source says holds now, in bps. */
-  slippageBps: number;
-  swapCount: number;
-  /** `fill(id, swaps, our executor)`. */
-  fillData: Hex;
-  /** `arm(id)`, or null when the source offers no arming. */
-  armData: Hex | null;
-};
-
-export type Admission =
-  | { tag: 'admitted'; job: Admitted }
+export type Admission<T extends Work = Work> =
+  | { tag: 'admitted'; work: T }
   | { tag: 'refused'; why: Refusal; hostile: boolean };
 
-/** Both escrows share this part of their interface (IOrderEscrow). */
+/** All three escrows share this part of their interface (IOrderEscrow). */
 const orderAbi = exitEscrowAbi;
 
-const refuse = (why: Refusal): Admission => ({
+/** A type that we do not know may be new; a vault that we do not know may be: neither is held against its source. */
+const INNOCENT: ReadonlySet<Refusal> = new Set<Refusal>(['unsupported_type', 'unknown_vault']);
+
+export const refuse = (why: Refusal): Extract<Admission, { tag: 'refused' }> => ({
   tag: 'refused',
   why,
-  hostile: why !== 'unsupported_type',
+  hostile: !INNOCENT.has(why),
 });
 
-/** Decides whether `job` may be executed with fees to `executor`, one of our own addresses. */
-export function admit(job: Job, known: KnownProtocol, executor: Address): Admission {
-  const escrow = known.escrows.get(job.type);
+/** Decides whether `job` of source `source` may be executed with fees to `executor`, one of our own addresses. */
+export function admit(job: Job, known: KnownProtocol, executor: Address, source = 0): Admission {
+  if (known.foreign.has(job.contract)) return admitForeign(job, known, source);
+  const type = job.type as FillType;
+  const escrow = known.escrows.get(type);
   if (escrow === undefined) return refuse('unsupported_type');
-  if (job.contract !== escrow.address) return refuse('unknown_contract');
-  if (job.tx.to !== escrow.address) return refuse('target');
+  if (job.contract !== escrow) return refuse('unknown_contract');
+  if (job.tx.to !== escrow) return refuse('target');
   if (job.tx.value !== 0n) return refuse('value');
 
   const fill = readFill(job.tx.data);
@@ -87,7 +78,7 @@ export function admit(job: Job, known: KnownProtocol, executor: Address): Admiss
   if (constituents === undefined) return refuse('unknown_vault');
   if (fill.swaps.length === 0) return refuse('no_swaps');
   if (fill.swaps.length > MAX_SWAPS) return refuse('too_many_swaps');
-  const direction = escrow.kind === 'exit' ? 'to_usdg' : 'from_usdg';
+  const direction = type === 'sell' ? 'to_usdg' : 'from_usdg';
   for (const swap of fill.swaps) {
     const why = swapRefusal(swap, direction, constituents, known);
     if (why !== null) return refuse(why);
@@ -95,26 +86,26 @@ export function admit(job: Job, known: KnownProtocol, executor: Address): Admiss
 
   const armData = encodeArm(job.id);
   if (job.armData !== '0x' && job.armData !== armData) return refuse('arm');
-  return {
-    tag: 'admitted',
-    job: {
-      kind: escrow.kind,
-      escrow: escrow.address,
-      id: job.id,
-      ticker: job.ticker,
-      vault: job.vault,
-      promisedUsdg: job.feeUsdg,
-      slippageBps: job.slippageBps,
-      swapCount: fill.swaps.length,
-      fillData: encodeFill(job.id, fill.swaps, executor),
-      armData: job.armData === '0x' ? null : armData,
-    },
+  const work: Fill = {
+    type,
+    key: workKeyOf(escrow, job.id),
+    source,
+    contract: escrow,
+    id: job.id,
+    ticker: job.ticker,
+    vault: job.vault,
+    promisedUsdg: job.feeUsdg,
+    slippageBps: job.slippageBps,
+    swapCount: fill.swaps.length,
+    data: encodeFill(job.id, fill.swaps, executor),
+    armData: job.armData === '0x' ? null : armData,
   };
+  return { tag: 'admitted', work };
 }
 
-type Fill = { tag: 'fill'; id: Hex; swaps: readonly SwapCall[]; executor: Address };
+type FillCall = { tag: 'fill'; id: Hex; swaps: readonly SwapCall[]; executor: Address };
 
-function readFill(data: Hex): Fill | { tag: 'refused'; why: Refusal } {
+function readFill(data: Hex): FillCall | { tag: 'refused'; why: Refusal } {
   try {
     const decoded = decodeFunctionData({ abi: orderAbi, data });
     if (decoded.functionName !== 'fill') return { tag: 'refused', why: 'selector' };

@@ -11,7 +11,9 @@ import {
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { swapRouter02Abi } from '../../contracts-abi/generated/index.ts';
 import type { Job } from '../source/job.ts';
+import type { ListedPayout } from '../source/payout.ts';
 import { encodeArm, encodeFill } from './admit.ts';
+import { encodePayout, encodeStep } from './admit-cover.ts';
 import { knownProtocol } from './known-protocol.ts';
 import type { SwapCall } from './swap.ts';
 
@@ -141,3 +143,42 @@ export function limitJob(): Job {
     tx: { to: deployment.limitEscrow, data: encodeFill(ID, [swap], zeroAddress), value: 0n },
   };
 }
+
+export function scheduleJob(): Job {
+  const { scheduleEscrow } = deployment;
+  const { tx } = limitJob();
+  return {
+    ...limitJob(),
+    type: 'schedule',
+    contract: scheduleEscrow,
+    tx: { ...tx, to: scheduleEscrow },
+  };
+}
+
+export const coverStep = (
+  type: 'snapshot' | 'settle' | 'void' = 'snapshot',
+  executor: Address = zeroAddress,
+): ListedPayout => ({
+  type,
+  contract: deployment.coverMarket,
+  id: '294012345',
+  ticker: 'TECH',
+  vault: TECH,
+  week: 2_940,
+  feeUsdg: 100_000n,
+  tx: {
+    to: deployment.coverMarket,
+    data: encodeStep(type, 2_940, TECH, executor),
+    value: 0n,
+  },
+});
+
+export const coverPayout = (
+  positions: readonly bigint[] = [7n, 8n],
+  executor: Address = zeroAddress,
+): ListedPayout => ({
+  ...coverStep(),
+  type: 'payout',
+  id: (positions[0] ?? 0n).toString(),
+  tx: { to: deployment.coverMarket, data: encodePayout(positions, executor), value: 0n },
+});

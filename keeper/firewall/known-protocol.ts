@@ -2,19 +2,23 @@
  * What the firewall knows of the protocol: addresses from the deployment file, vaults and their constituents from
  * the registry that it names. Nothing of it comes from a job source.
  */
-import { type Address, getAddress, type PublicClient } from 'viem';
+import { type Address, getAddress, type Hex, type PublicClient } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { basketRegistryAbi, basketVaultAbi } from '../../contracts-abi/generated/index.ts';
+import type { FillType } from '../work.ts';
 
-export type EscrowKind = 'exit' | 'limit';
+/** Selectors by contract: what the operator lets run on contracts that are not ours (foreign.ts). */
+export type ForeignContracts = ReadonlyMap<Address, ReadonlySet<Hex>>;
 
 export type KnownProtocol = {
   usdg: Address;
   weth: Address;
   swapRouter02: Address;
   zapper: Address;
-  /** Escrow of each job type that this keeper executes. */
-  escrows: ReadonlyMap<string, { kind: EscrowKind; address: Address }>;
+  /** Escrow of each type of fill. */
+  escrows: ReadonlyMap<FillType, Address>;
+  coverMarket: Address;
+  foreign: ForeignContracts;
   /** Constituents by vault, both checksummed. */
   vaults: ReadonlyMap<Address, ReadonlySet<Address>>;
   /** Union of all constituents. */
@@ -25,6 +29,7 @@ export type KnownProtocol = {
 export async function readKnownProtocol(
   client: PublicClient,
   deployment: Deployment,
+  foreign: ForeignContracts = new Map(),
 ): Promise<KnownProtocol> {
   const registered = await client.readContract({
     address: deployment.registry,
@@ -46,6 +51,7 @@ export async function readKnownProtocol(
       vault,
       tokens: (constituents[index] ?? []).map(({ token }) => getAddress(token)),
     })),
+    foreign,
   );
 }
 
@@ -53,6 +59,7 @@ export async function readKnownProtocol(
 export function knownProtocol(
   deployment: Deployment,
   baskets: readonly { vault: Address; tokens: readonly Address[] }[],
+  foreign: ForeignContracts = new Map(),
 ): KnownProtocol {
   return {
     usdg: deployment.usdg,
@@ -60,9 +67,12 @@ export function knownProtocol(
     swapRouter02: deployment.swapRouter02,
     zapper: deployment.zapper,
     escrows: new Map([
-      ['sell', { kind: 'exit', address: deployment.exitEscrow }],
-      ['limit', { kind: 'limit', address: deployment.limitEscrow }],
+      ['sell', deployment.exitEscrow],
+      ['limit', deployment.limitEscrow],
+      ['schedule', deployment.scheduleEscrow],
     ]),
+    coverMarket: deployment.coverMarket,
+    foreign,
     vaults: new Map(baskets.map(({ vault, tokens }) => [vault, new Set(tokens)])),
     tokens: new Set(baskets.flatMap(({ tokens }) => tokens)),
   };

@@ -4,12 +4,12 @@ import { openStore, type Store } from '../../runtime/store/store.ts';
 import { timelineText } from '../cli/why.ts';
 import { createMemories } from '../memory.ts';
 import { PATIENCE_RULES } from '../policy/patience.ts';
-import { jobKeyOf } from '../source/job.ts';
+import { workKeyOf } from '../work.ts';
 import { createJournal, type Journal } from './journal.ts';
 import { type KeeperTables, keeperMigrations } from './migrations.ts';
 
 const ID = pad('0x12', { size: 32 });
-const KEY = jobKeyOf(pad('0xAB', { size: 20 }), ID);
+const KEY = workKeyOf(pad('0xAB', { size: 20 }), ID);
 const HASH = pad('0xCD', { size: 32 });
 
 let store: Store<KeeperTables>;
@@ -29,6 +29,10 @@ const attempt = (number: number) => ({
   kind: 'fill' as const,
   attempt: number,
   promisedUsdg: 250_000n,
+  workType: 'sell',
+  ticker: 'TECH',
+  duty: false,
+  expectedUsdg: 100_000n,
 });
 
 describe('the timeline of an order', () => {
@@ -89,6 +93,29 @@ describe('attempts', () => {
     await journal.prune(clock + 1);
     const [timeline] = await journal.timeline(ID);
     expect(timeline?.attempts).toMatchObject([{ attempt: 1 }]);
+  });
+});
+
+describe('the budget of duties', () => {
+  const duty = (number: number) => ({ ...attempt(number), duty: true, expectedUsdg: -70_000n });
+
+  test('is charged by the receipt, before it by what was expected, and not by what never ran', async () => {
+    const since = clock;
+    await journal.openAttempt(attempt(1));
+    await journal.openAttempt(duty(2));
+    expect(await journal.dutyLoss(since)).toBe(70_000n);
+    await journal.changeAttempt(duty(2).intentKey, {
+      outcome: 'mined',
+      feeUsdg: 100_000n,
+      costUsdg: 130_000n,
+      settled: true,
+    });
+    await journal.openAttempt(duty(3));
+    await journal.changeAttempt(duty(3).intentKey, { outcome: 'reverted', costUsdg: 20_000n });
+    await journal.openAttempt(duty(4));
+    await journal.changeAttempt(duty(4).intentKey, { outcome: 'refused:expired', settled: true });
+    expect(await journal.dutyLoss(since)).toBe(50_000n);
+    expect(await journal.dutyLoss(clock + 1)).toBe(0n);
   });
 });
 

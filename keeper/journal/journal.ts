@@ -3,11 +3,10 @@
  * written before its intent is submitted, so a crash in between leaves a row without an intent, never the reverse.
  */
 import type { Kysely, Selectable } from 'kysely';
-import type { Hex } from 'viem';
+import type { Address, Hex } from 'viem';
 import { FRESH, type Patience } from '../policy/patience.ts';
+import type { AttemptKind } from '../work.ts';
 import type { AttemptRow, DecisionRow, KeeperTables } from './migrations.ts';
-
-export type AttemptKind = 'fill' | 'arm';
 
 export type Attempt = {
   intentKey: string;
@@ -22,6 +21,24 @@ export type Attempt = {
   feeUsdg: bigint | null;
   costUsdg: bigint | null;
   settled: boolean;
+  workType: string | null;
+  wallet: Address | null;
+  duty: boolean;
+  expectedUsdg: bigint | null;
+};
+
+/** What is known of an attempt before it is handed to the sender. */
+export type NewAttempt = {
+  intentKey: string;
+  jobKey: string;
+  kind: AttemptKind;
+  attempt: number;
+  promisedUsdg: bigint;
+  workType: string;
+  ticker: string | null;
+  duty: boolean;
+  /** Fee less cost, USDG base units. */
+  expectedUsdg: bigint;
 };
 
 type AttemptChange = {
@@ -30,6 +47,8 @@ type AttemptChange = {
   feeUsdg?: bigint | null;
   gasUsed?: bigint | null;
   gasPriceWei?: bigint | null;
+  gasL1?: bigint | null;
+  wallet?: Address;
   costUsdg?: bigint | null;
   settled?: boolean;
 };
@@ -53,20 +72,19 @@ export type Journal = {
   writeJob(jobKey: string, memory: JobMemory): Promise<void>;
   lastAttempt(jobKey: string, kind: AttemptKind): Promise<Attempt | null>;
   /** Writes the attempt's row. A row of the same number, left by a submit that never was, starts anew. */
-  openAttempt(attempt: {
-    intentKey: string;
-    jobKey: string;
-    kind: AttemptKind;
-    attempt: number;
-    promisedUsdg: bigint;
-  }): Promise<void>;
+  openAttempt(attempt: NewAttempt): Promise<void>;
   changeAttempt(intentKey: string, change: AttemptChange): Promise<void>;
   /** Oldest first. */
   unsettled(limit: number): Promise<Attempt[]>;
+  /**
+   * What duties opened since `sinceMs` have lost, or may still lose: what is settled by its receipt, what is under way
+   * by its expectation. USDG base units.
+   */
+  dutyLoss(sinceMs: number): Promise<bigint>;
   decide(jobKey: string, decision: Decision): Promise<void>;
   /** Timelines of every order whose id is `id`, oldest line first. */
   timeline(
-    id: Hex,
+    id: string,
   ): Promise<
     { jobKey: string; decisions: Selectable<DecisionRow>[]; attempts: Selectable<AttemptRow>[] }[]
   >;
@@ -118,8 +136,15 @@ export function createJournal(db: Kysely<KeeperTables>, now: () => number = Date
       return row === undefined ? null : attemptOf(row);
     },
 
-    async openAttempt({ intentKey, jobKey, kind, attempt, promisedUsdg }) {
+    async openAttempt({ intentKey, jobKey, kind, attempt, promisedUsdg, ...more }) {
       const fresh = {
+        work_type: more.workType,
+        ticker: more.ticker,
+        duty: more.duty ? 1 : 0,
+        expected_usdg: more.expectedUsdg.toString(),
+        wallet: null,
+        gas_l1: null,
+        carrier: null,
         promised_usdg: promisedUsdg.toString(),
         created_ms: now(),
         updated_ms: now(),
@@ -149,6 +174,8 @@ export function createJournal(db: Kysely<KeeperTables>, now: () => number = Date
           ...(change.feeUsdg === undefined ? {} : { fee_usdg: text(change.feeUsdg) }),
           ...(change.gasUsed === undefined ? {} : { gas_used: text(change.gasUsed) }),
           ...(change.gasPriceWei === undefined ? {} : { gas_price_wei: text(change.gasPriceWei) }),
+          ...(change.gasL1 === undefined ? {} : { gas_l1: text(change.gasL1) }),
+          ...(change.wallet === undefined ? {} : { wallet: change.wallet }),
           ...(change.costUsdg === undefined ? {} : { cost_usdg: text(change.costUsdg) }),
           ...(change.settled === undefined ? {} : { settled: change.settled ? 1 : 0 }),
         })
@@ -165,6 +192,26 @@ export function createJournal(db: Kysely<KeeperTables>, now: () => number = Date
         .limit(limit)
         .execute();
       return rows.map(attemptOf);
+    },
+
+    async dutyLoss(sinceMs) {
+      const rows = await db
+        .selectFrom('keeper_attempts')
+        .select(['outcome', 'settled', 'fee_usdg', 'cost_usdg', 'expected_usdg'])
+        .where('duty', '=', 1)
+        .where('created_ms', '>=', sinceMs)
+        .execute();
+      let loss = 0n;
+      for (const row of rows) {
+        const ran = row.outcome === 'mined' || row.outcome === 'reverted';
+        if (row.settled === 1 && !ran) continue;
+        const gain =
+          ran && row.cost_usdg !== null
+            ? BigInt(row.fee_usdg ?? '0') - BigInt(row.cost_usdg)
+            : BigInt(row.expected_usdg ?? '0');
+        if (gain < 0n) loss -= gain;
+      }
+      return loss;
     },
 
     async decide(jobKey, { decision, detail, hash = null }) {
@@ -268,5 +315,9 @@ function attemptOf(row: Selectable<AttemptRow>): Attempt {
     feeUsdg: row.fee_usdg === null ? null : BigInt(row.fee_usdg),
     costUsdg: row.cost_usdg === null ? null : BigInt(row.cost_usdg),
     settled: row.settled === 1,
+    workType: row.work_type,
+    wallet: row.wallet as Address | null,
+    duty: row.duty === 1,
+    expectedUsdg: row.expected_usdg === null ? null : BigInt(row.expected_usdg),
   };
 }

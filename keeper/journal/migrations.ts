@@ -37,6 +37,19 @@ export type AttemptRow = {
   cost_usdg: string | null;
   /** 1 once nothing about it can change any more. */
   settled: number;
+  /** What kind of job it belongs to ("sell", "snapshot" …); null in rows older than the column. */
+  work_type: string | null;
+  ticker: string | null;
+  /** The wallet that sent it, once it was sent. */
+  wallet: string | null;
+  /** Of `gas_used`, what paid for data on L1; null where the chain does not tell. */
+  gas_l1: string | null;
+  /** 1 for work done at a loss, on the budget of duties. */
+  duty: number;
+  /** Fee less cost as expected when it was sent: USDG base units, may be negative. */
+  expected_usdg: string | null;
+  /** Key of the sender's intent that carries it, when not its own: a batch. */
+  carrier: string | null;
 };
 
 /** One line of an order's timeline; equal neighbours are one line with a count. */
@@ -119,6 +132,29 @@ export const keeperMigrations: Migrations = {
         .createIndex('keeper_decisions_time')
         .on('keeper_decisions')
         .column('last_ms')
+        .execute();
+    },
+  },
+  'keeper-002-money': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      for (const column of [
+        'work_type',
+        'ticker',
+        'wallet',
+        'gas_l1',
+        'expected_usdg',
+        'carrier',
+      ] as const) {
+        await db.schema.alterTable('keeper_attempts').addColumn(column, 'text').execute();
+      }
+      await db.schema
+        .alterTable('keeper_attempts')
+        .addColumn('duty', 'integer', (column) => column.notNull().defaultTo(0))
+        .execute();
+      await db.schema
+        .createIndex('keeper_attempts_updated')
+        .on('keeper_attempts')
+        .column('updated_ms')
         .execute();
     },
   },

@@ -30,7 +30,7 @@ describe('the executor fee', () => {
 describe('an order whose fill misses its floor', () => {
   test('is armed when the widening will reach what the fill needs', () => {
     // The floor is 99% of a value of 1,000; the fill yields 98%.
-    expect(judgeArming('exit', { got: 980n, floor: 990n }, terms, NOW)).toEqual({
+    expect(judgeArming('sell', { got: 980n, floor: 990n }, terms, NOW)).toEqual({
       tag: 'arm',
       neededBps: 200n,
       fillableAt: NOW + 450n,
@@ -40,30 +40,30 @@ describe('an order whose fill misses its floor', () => {
   test('is waited for when its auction runs already', () => {
     const armed = { ...terms, armedAt: NOW - 100n };
     const floor = (1_000n * (10_000n - toleranceAt(armed, NOW))) / 10_000n;
-    const verdict = judgeArming('exit', { got: 970n, floor }, armed, NOW);
+    const verdict = judgeArming('sell', { got: 970n, floor }, armed, NOW);
     expect(verdict).toMatchObject({ tag: 'wait' });
   });
 
   test('is armed again once the old arming has run out', () => {
     const ended = { ...terms, armedAt: NOW - 3_600n };
-    expect(judgeArming('exit', { got: 980n, floor: 990n }, ended, NOW).tag).toBe('arm');
+    expect(judgeArming('sell', { got: 980n, floor: 990n }, ended, NOW).tag).toBe('arm');
     const almost = { ...terms, armedAt: NOW - 3_599n };
-    expect(judgeArming('exit', { got: 940n, floor: 950n }, almost, NOW).tag).toBe('pointless');
+    expect(judgeArming('sell', { got: 940n, floor: 950n }, almost, NOW).tag).toBe('pointless');
   });
 
   test('is left alone beyond its cap, below its hard floor, and when it expires first', () => {
-    expect(judgeArming('exit', { got: 900n, floor: 990n }, terms, NOW)).toEqual({
+    expect(judgeArming('sell', { got: 900n, floor: 990n }, terms, NOW)).toEqual({
       tag: 'pointless',
       why: 'beyond_cap',
     });
     expect(
-      judgeArming('exit', { got: 980n, floor: 990n }, { ...terms, hardFloorGross: 985n }, NOW),
+      judgeArming('sell', { got: 980n, floor: 990n }, { ...terms, hardFloorGross: 985n }, NOW),
     ).toEqual({
       tag: 'pointless',
       why: 'hard_floor',
     });
     expect(
-      judgeArming('exit', { got: 980n, floor: 990n }, { ...terms, deadline: NOW + 450n }, NOW),
+      judgeArming('sell', { got: 980n, floor: 990n }, { ...terms, deadline: NOW + 450n }, NOW),
     ).toEqual({
       tag: 'pointless',
       why: 'expires_first',
@@ -81,7 +81,7 @@ test('a sale passes at the tolerance said to be needed', () => {
   fc.assert(
     fc.property(misses, ({ got, value, current }) => {
       const floor = (value * (10_000n - current) + 9_999n) / 10_000n;
-      const needed = neededTolerance('exit', { got, floor }, current);
+      const needed = neededTolerance('sell', { got, floor }, current);
       // value recovered from the floor that the contract reports
       expect(got * (10_000n - current)).toBeGreaterThanOrEqual(floor * (10_000n - needed));
     }),

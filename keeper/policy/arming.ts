@@ -12,7 +12,7 @@ import {
   MIN_EXECUTOR_FEE,
 } from '../../contracts-abi/constants.ts';
 import { bpsDown, mulDivDown, mulDivUp } from '../../contracts-abi/rounding.ts';
-import type { EscrowKind } from '../firewall/known-protocol.ts';
+import type { FillType } from '../work.ts';
 
 /** What the chain says of an open order. `armedAt` zero when it is not armed now. */
 export type AuctionTerms = {
@@ -52,9 +52,9 @@ export function toleranceAt(terms: AuctionTerms, at: bigint): bigint {
 }
 
 /** The smallest whole tolerance at which the same yield would pass, given that it missed at `currentBps`. */
-export function neededTolerance(kind: EscrowKind, miss: Miss, currentBps: bigint): bigint {
+export function neededTolerance(type: FillType, miss: Miss, currentBps: bigint): bigint {
   if (miss.got <= 0n) return BPS;
-  if (kind === 'exit') {
+  if (type === 'sell') {
     // floor = value x (1 - t): the yield passes at 1 - t' = got x (1 - t) / floor.
     const kept = mulDivDown(miss.got, BPS - currentBps, miss.floor);
     return kept >= BPS ? 0n : BPS - kept;
@@ -73,13 +73,13 @@ export function secondsUntilTolerance(terms: AuctionTerms, neededBps: bigint): b
 
 /** Whether arming (or waiting for a running auction) lets this fill pass, at today's prices. */
 export function judgeArming(
-  kind: EscrowKind,
+  type: FillType,
   miss: Miss,
   terms: AuctionTerms,
   now: bigint,
 ): ArmVerdict {
   if (miss.got < terms.hardFloorGross) return { tag: 'pointless', why: 'hard_floor' };
-  const neededBps = neededTolerance(kind, miss, toleranceAt(terms, now));
+  const neededBps = neededTolerance(type, miss, toleranceAt(terms, now));
   const seconds = secondsUntilTolerance(terms, neededBps);
   if (seconds === null) return { tag: 'pointless', why: 'beyond_cap' };
   const armed = terms.armedAt !== 0n && now < terms.armedAt + ARM_VALIDITY;

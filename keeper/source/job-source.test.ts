@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { limitJob, sellJob } from '../firewall/fixture.ts';
+import { coverPayout, coverStep, limitJob, sellJob } from '../firewall/fixture.ts';
 import { type Job, parseJobs } from './job.ts';
 import { pollSources, type SourceOptions } from './job-source.ts';
 
@@ -20,8 +20,8 @@ afterEach(async () => {
   }
 });
 
-async function serve(answer: (response: ServerResponse) => void): Promise<string> {
-  const server = createServer((_request, response) => answer(response));
+async function serve(answer: (response: ServerResponse, path: string) => void): Promise<string> {
+  const server = createServer((request, response) => answer(response, request.url ?? ''));
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -54,7 +54,7 @@ describe('a job list', () => {
     const parsed = parseJobs({ asOf: 'now', jobs, skipped: [], note: '' }, 50);
     expect(parsed).toMatchObject({
       tag: 'parsed',
-      jobs: { length: 9 },
+      entries: { length: 9 },
       malformed: ['entry 4: id: expected 0x and 64 hex characters'],
     });
   });
@@ -76,16 +76,16 @@ describe('a job list', () => {
     ['a ticker with a line break', { ticker: 'A\nB' }],
   ])('leaves out %s', (_, change) => {
     const parsed = parseJobs({ jobs: [{ ...wire(sellJob()), ...change }] }, 50);
-    expect(parsed).toMatchObject({ tag: 'parsed', jobs: [], malformed: { length: 1 } });
+    expect(parsed).toMatchObject({ tag: 'parsed', entries: [], malformed: { length: 1 } });
   });
 
   test('is read up to the limit and the rest is counted', () => {
     const jobs = Array.from({ length: 7 }, () => wire(sellJob()));
-    expect(parseJobs({ jobs }, 5)).toMatchObject({ jobs: { length: 5 }, dropped: 2 });
+    expect(parseJobs({ jobs }, 5)).toMatchObject({ entries: { length: 5 }, dropped: 2 });
   });
 
   test('reads back as what was sent', () => {
-    expect(parseJobs({ jobs: [wire(sellJob())] }, 1)).toMatchObject({ jobs: [sellJob()] });
+    expect(parseJobs({ jobs: [wire(sellJob())] }, 1)).toMatchObject({ entries: [sellJob()] });
   });
 });
 
@@ -128,7 +128,11 @@ describe('a source', () => {
       [200, JSON.stringify({ jobs: [wire(sellJob())] })],
     ] as const;
     let at = 0;
-    const url = await serve((response) => {
+    const url = await serve((response, path) => {
+      if (path !== '/v1/jobs') {
+        response.writeHead(404).end();
+        return;
+      }
       const [status, body] = bodies[at] ?? [500, ''];
       at += 1;
       response.writeHead(status).end(body);
@@ -136,5 +140,58 @@ describe('a source', () => {
     const seen = [];
     for (let i = 0; i < bodies.length; i += 1) seen.push((await poll(url))[0]);
     expect(seen).toMatchObject([{ tag: 'failed' }, { jobs: [] }, { jobs: { length: 1 } }]);
+  });
+
+  const listing = (payouts: (response: ServerResponse) => void): Promise<string> =>
+    serve((response, path) => {
+      if (path === '/v1/cover/payouts') payouts(response);
+      else response.end(JSON.stringify({ jobs: [wire(sellJob())] }));
+    });
+  const announced = [coverStep(), { ...coverPayout(), ticker: 7 }, coverPayout([3n])].map(
+    (one) => ({
+      ...one,
+      feeUsdg: one.feeUsdg.toString(),
+      tx: { ...one.tx, value: '0' },
+    }),
+  );
+
+  test('tells its cover payouts beside its jobs, each entry by itself', async () => {
+    const [answer] = await poll(
+      await listing((response) => response.end(JSON.stringify({ payouts: announced }))),
+    );
+    expect(answer).toMatchObject({
+      jobs: [sellJob()],
+      payouts: [coverStep(), coverPayout([3n])],
+      payoutFault: null,
+      malformed: [expect.stringContaining('payouts: entry 1: ticker')],
+    });
+  });
+
+  test('without payouts, or with payouts out of order, still tells its jobs', async () => {
+    const answers = await poll(
+      await listing((response) => response.writeHead(404).end()),
+      await listing((response) => response.writeHead(500).end()),
+      await listing((response) => response.end('{')),
+    );
+    expect(answers).toMatchObject([
+      { jobs: { length: 1 }, payouts: [], payoutFault: null },
+      { jobs: { length: 1 }, payouts: [], payoutFault: 'HTTP 500' },
+      { jobs: { length: 1 }, payouts: [], payoutFault: 'not JSON' },
+    ]);
+  });
+
+  test('that is skipped is not asked', async () => {
+    let asked = 0;
+    const url = await serve((response) => {
+      asked += 1;
+      response.end('{"jobs":[]}');
+    });
+    const answers = await pollSources(
+      options([url, url]),
+      new AbortController().signal,
+      (source) => source === 0,
+    );
+    expect(answers).toMatchObject([{ source: 1 }]);
+    expect(asked).toBe(2);
   });
 });

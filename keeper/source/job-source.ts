@@ -1,9 +1,11 @@
 /**
- * Reads `/v1/jobs` from every configured API at once. A source that is slow, huge, broken or hostile yields nothing
- * this time and is asked again at the next tick: no failure here locks anything out.
+ * Reads `/v1/jobs` and `/v1/cover/payouts` from every configured API at once. A source that is slow, huge, broken or
+ * hostile yields nothing this time and is asked again at the next tick: no failure here locks anything out.
  */
 import { DeadlineError } from '../chain/deadline.ts';
 import { type Job, parseJobs } from './job.ts';
+import type { ParsedList } from './listed.ts';
+import { type ListedPayout, parsePayouts } from './payout.ts';
 
 export type SourceOptions = {
   /** Base URLs, without a trailing slash. */
@@ -15,15 +17,26 @@ export type SourceOptions = {
 };
 
 export type SourceAnswer =
-  | { tag: 'jobs'; source: number; jobs: Job[]; malformed: string[]; dropped: number }
+  | {
+      tag: 'jobs';
+      source: number;
+      jobs: Job[];
+      payouts: ListedPayout[];
+      /** Why the payouts are missing, where they are; null too for a service that has none (404). */
+      payoutFault: string | null;
+      malformed: string[];
+      dropped: number;
+    }
   | { tag: 'failed'; source: number; why: string };
 
-/** Asks every source; answers in the order of the URLs. Never throws. */
+/** Asks every source but those of `skip`; answers in the order of the URLs. Never throws. */
 export async function pollSources(
   options: SourceOptions,
   signal: AbortSignal,
+  skip: (source: number) => boolean = () => false,
 ): Promise<SourceAnswer[]> {
-  return Promise.all(options.urls.map((url, source) => pollSource(url, source, options, signal)));
+  const asked = options.urls.flatMap((url, source) => (skip(source) ? [] : [{ url, source }]));
+  return Promise.all(asked.map(({ url, source }) => pollSource(url, source, options, signal)));
 }
 
 async function pollSource(
@@ -32,6 +45,38 @@ async function pollSource(
   options: SourceOptions,
   signal: AbortSignal,
 ): Promise<SourceAnswer> {
+  const [jobs, payouts] = await Promise.all([
+    readList(`${url}/v1/jobs`, (json) => parseJobs(json, options.maxJobs), options, signal),
+    readList(
+      `${url}/v1/cover/payouts`,
+      (json) => parsePayouts(json, options.maxJobs),
+      options,
+      signal,
+    ),
+  ]);
+  if (jobs.tag === 'failed') return { tag: 'failed', source, why: jobs.why };
+  const cover: Extract<ListRead<ListedPayout>, { tag: 'parsed' }> = payouts.tag === 'failed'
+    ? { tag: 'parsed', entries: [], malformed: [], dropped: 0 }
+    : payouts;
+  return {
+    tag: 'jobs',
+    source,
+    jobs: jobs.entries,
+    payouts: cover.entries,
+    payoutFault: payouts.tag === 'failed' && payouts.why !== 'HTTP 404' ? payouts.why : null,
+    malformed: [...jobs.malformed, ...cover.malformed.map((problem) => `payouts: ${problem}`)],
+    dropped: jobs.dropped + cover.dropped,
+  };
+}
+
+type ListRead<T> = Extract<ParsedList<T>, { tag: 'parsed' }> | { tag: 'failed'; why: string };
+
+async function readList<T>(
+  url: string,
+  parse: (json: unknown) => ParsedList<T>,
+  options: SourceOptions,
+  signal: AbortSignal,
+): Promise<ListRead<T>> {
   // A timer of our own: AbortSignal.any() over AbortSignal.timeout() can lose the time-out to garbage collection.
   const abort = new AbortController();
   const onStop = (): void => abort.abort(signal.reason);
@@ -41,7 +86,7 @@ async function pollSource(
   signal.addEventListener('abort', onStop, { once: true });
   try {
     signal.throwIfAborted();
-    const response = await fetch(`${url}/v1/jobs`, {
+    const response = await fetch(url, {
       headers: { accept: 'application/json' },
       // A redirect would let one source speak with the name of another.
       redirect: 'error',
@@ -49,17 +94,15 @@ async function pollSource(
     });
     if (response.status !== 200) {
       await response.body?.cancel();
-      return { tag: 'failed', source, why: `HTTP ${response.status}` };
+      return { tag: 'failed', why: `HTTP ${response.status}` };
     }
     const text = await readCapped(response, options.maxBytes);
-    if (text === null) return { tag: 'failed', source, why: `more than ${options.maxBytes} bytes` };
-    const parsed = parseJobs(JSON.parse(text), options.maxJobs);
-    if (parsed.tag === 'not_a_job_list') return { tag: 'failed', source, why: parsed.why };
-    const { jobs, malformed, dropped } = parsed;
-    return { tag: 'jobs', source, jobs, malformed, dropped };
+    if (text === null) return { tag: 'failed', why: `more than ${options.maxBytes} bytes` };
+    const parsed = parse(JSON.parse(text));
+    return parsed.tag === 'not_a_list' ? { tag: 'failed', why: parsed.why } : parsed;
   } catch (error) {
     // Expected: no connection, time-out, not JSON. The next tick asks again.
-    return { tag: 'failed', source, why: shortReason(error) };
+    return { tag: 'failed', why: shortReason(error) };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', onStop);

@@ -1,0 +1,35 @@
+/** Which sources are not asked for a while, because of what they listed: policy/trust.ts, with a log and a metric. */
+import type { Logger } from '../runtime/logger.ts';
+import type { KeeperMetrics } from './metrics.ts';
+import { isDropped, strike, TRUST_RULES, TRUSTED, type Trust } from './policy/trust.ts';
+
+export type Distrust = {
+  isDropped(source: number): boolean;
+  /** Notes that `what` of this source was refused, or paid less than promised. */
+  strike(source: number, what: string): void;
+  /** Sources that are not asked now. */
+  dropped(): number[];
+};
+
+export function createDistrust(options: {
+  logger: Logger;
+  metrics: Pick<KeeperMetrics, 'sourcesDropped'>;
+  now: () => number;
+}): Distrust {
+  const { logger, metrics, now } = options;
+  /** By index of the configured sources: bounded by their number. */
+  const trusts = new Map<number, Trust>();
+  return {
+    isDropped: (source) => isDropped(trusts.get(source) ?? TRUSTED, now()),
+    strike(source, what) {
+      const before = trusts.get(source) ?? TRUSTED;
+      const after = strike(before, what, now(), TRUST_RULES);
+      trusts.set(source, after);
+      if (after.drops === before.drops) return;
+      metrics.sourcesDropped.inc();
+      const forSeconds = Math.round((after.droppedUntilMs - now()) / 1_000);
+      logger.error({ source, last: what, forSeconds }, 'a source is dropped for what it lists');
+    },
+    dropped: () => [...trusts].filter(([, trust]) => isDropped(trust, now())).map(([at]) => at),
+  };
+}
