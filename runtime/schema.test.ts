@@ -5,6 +5,7 @@ import {
   bytesSchema,
   firstProblem,
   hash32Schema,
+  uintDigitsSchema,
   uintStringSchema,
 } from './schema.ts';
 
@@ -51,6 +52,25 @@ describe('edge schemas', () => {
     'refuses %j as a base-unit amount',
     (value) => {
       expect(problem(uintStringSchema, value)).not.toBeNull();
+    },
+  );
+
+  it('takes the leading zeros of a client, and gives the number without them', () => {
+    for (const [text, plain] of [
+      ['00', '0'],
+      ['0', '0'],
+      ['007', '7'],
+      ['100', '100'],
+      ['0'.repeat(200) + '9'.repeat(77), '9'.repeat(77)],
+    ] as const) {
+      expect(uintDigitsSchema.parse(text)).toBe(plain);
+    }
+  });
+
+  it.each(['', '-1', '1.0', '1e3', ' 1', '0x1', 'max', `0${1n << 256n}`, '9'.repeat(90), 5])(
+    'refuses %j as the digits of an amount',
+    (value) => {
+      expect(problem(uintDigitsSchema, value)).not.toBeNull();
     },
   );
 

@@ -41,6 +41,14 @@ export const uintStringSchema = z
   )
   .meta({ type: 'string', pattern: '^[0-9]+$' });
 
+/** The same where a client writes it, leading zeros allowed (interface.md: `^[0-9]+$`), to the text without them. */
+export const uintDigitsSchema = z
+  .string({ error: 'expected a whole number as a decimal string' })
+  .regex(/^[0-9]+$/, 'expected a whole number as a decimal string')
+  .transform((text) => text.replace(/^0+(?=[0-9])/, ''))
+  .pipe(uintStringSchema)
+  .meta({ type: 'string', pattern: '^[0-9]+$' });
+
 /** 0x-prefixed whole bytes, any length up to `maxBytes`. */
 export function bytesSchema(maxBytes: number) {
   return z

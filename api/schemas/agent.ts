@@ -1,6 +1,6 @@
 /** Requests of the agent routes (interface.md section 4): unknown keys are refused. */
 import { z } from 'zod';
-import { addressSchema, uintStringSchema } from '../../runtime/schema.ts';
+import { addressSchema, uintDigitsSchema } from '../../runtime/schema.ts';
 import { amountUsdgSchema, sharesSchema, tickerSchema } from './common.ts';
 
 const parties = {
@@ -36,7 +36,7 @@ export const tradeRequest = z
         description:
           "All-in tolerance in basis points against the 10-minute average; omitted: 50, or the grant's cap if lower.",
       }),
-    feeUsdg: uintStringSchema
+    feeUsdg: uintDigitsSchema
       .default('0')
       .transform(BigInt)
       .meta({ description: 'Network fee that the action signs, USDG base units.' }),

@@ -1,7 +1,7 @@
 /** Schemas and readings shared by requests. Dollars come as JSON numbers and leave as USDG base units. */
 import { z } from 'zod';
 import { decimalTextOf, parseDecimal } from '../../contracts-abi/rounding.ts';
-import { uintStringSchema } from '../../runtime/schema.ts';
+import { uintDigitsSchema } from '../../runtime/schema.ts';
 
 /** Above this a JSON number no longer carries six decimals. */
 const MOST_DOLLARS = 1_000_000_000;
@@ -39,7 +39,7 @@ const SHARES_ERROR =
 /** Shares in 1e18 units, above zero. A JSON number is refused: it would not survive a round trip. */
 export const sharesSchema = z
   .string({ error: SHARES_ERROR })
-  .pipe(uintStringSchema)
+  .pipe(uintDigitsSchema)
   .transform(BigInt)
   .refine((shares) => shares > 0n, 'expected more than zero shares')
   .meta({ type: 'string', pattern: '^[0-9]+$', description: 'Exact shares, 1e18 units.' });

@@ -68,5 +68,13 @@ describe('requests', () => {
     const trade = { owner: address, key: address, ticker: 'A', side: 'buy', amountUsdg: 20 };
     expect(tradeRequest.parse(trade).feeUsdg).toBe(0n);
     expect(tradeRequest.safeParse({ ...trade, simulate: true }).success).toBe(false);
+    expect(tradeRequest.parse({ ...trade, feeUsdg: '00' }).feeUsdg).toBe(0n);
+    const sale = { owner: address, key: address, ticker: 'A', side: 'sell', shares: '0012' };
+    expect(tradeRequest.parse({ ...sale, feeUsdg: '0250000' })).toMatchObject({
+      shares: 12n,
+      feeUsdg: 250_000n,
+    });
+    const none = tradeRequest.safeParse({ ...sale, shares: '00' });
+    expect(none.error && firstProblem(none.error)).toMatch(/shares: .*more than zero/);
   });
 });
