@@ -120,28 +120,23 @@ export async function consider(
       world,
       fingerprint,
     });
-  switch (verdict.tag) {
-    case 'short_fee': {
-      const detail = `gains ${usdgText(verdict.gainUsdg)}, not ${usdgText(verdict.leastUsdg)}`;
-      context.distrust(variant.source, `short_fee:${jobKey}`);
-      return ends('short_fee', detail, {
-        tag: 'failed',
-        reason: `it pays less than promised: ${detail}`,
-      });
-    }
-    case 'does_not_pay': {
-      if (!isCover(variant)) return ends(...unprofitable(verdict, simulation.gainUsdg));
-      // In turn: the next duty must see what this one takes of the budget.
-      return context.dutyTurn(async () => {
-        const duty = await dutyTerms(context, simulation, world);
-        return duty.tag === 'refused' ? ends(...duty.ending) : sends(duty.terms);
-      });
-    }
-    case 'unknown_price':
-      return ends(...unprofitable(verdict, simulation.gainUsdg));
-    case 'send':
-      return sends({ ...verdict, duty: false });
+  if (verdict.tag === 'short_fee') {
+    const detail = `gains ${usdgText(verdict.gainUsdg)}, not ${usdgText(verdict.leastUsdg)}`;
+    context.distrust(variant.source, `short_fee:${jobKey}`);
+    return ends('short_fee', detail, {
+      tag: 'failed',
+      reason: `it pays less than promised: ${detail}`,
+    });
   }
+  if (verdict.tag === 'send') return sends({ ...verdict, duty: false });
+  if (verdict.tag === 'unknown_price' || !isCover(variant)) {
+    return ends(...unprofitable(verdict, simulation.gainUsdg));
+  }
+  // In turn: the next duty must see what this one takes of the budget.
+  return context.dutyTurn(async () => {
+    const duty = await dutyTerms(context, simulation, world);
+    return duty.tag === 'refused' ? ends(...duty.ending) : sends(duty.terms);
+  });
 }
 
 /** What others depend on runs at a loss while the week's budget lasts. */

@@ -39,7 +39,9 @@ export function readWorkRevert(
 function readCoverRevert(revertData: Hex | null | undefined): Revert {
   const data = revertData ?? null;
   const text = describeRevert(data);
-  switch (data === null ? null : (decodeRevert(data)?.name ?? null)) {
+  const decoded = data === null ? null : decodeRevert(data);
+  if (decoded === null) return { tag: 'other', text };
+  switch (decoded.name) {
     case 'WrongOutcome':
     case 'NothingToPay':
     case 'NothingSold':

@@ -95,29 +95,19 @@ type Call =
 function readCall(data: Hex): Call | null {
   try {
     const decoded = decodeFunctionData({ abi: coverMarketAbi, data });
-    switch (decoded.functionName) {
-      case 'payout': {
-        const [positions, executor] = decoded.args;
-        const encodedAgain = encodePayout(positions, executor);
-        return { type: 'payout', positions, executor: getAddress(executor), encodedAgain };
-      }
-      case 'snapshot':
-      case 'settle':
-      case 'voidWeek': {
-        const [week, vault, executor] = decoded.args;
-        const type = decoded.functionName === 'voidWeek' ? 'void' : decoded.functionName;
-        const encodedAgain = encodeStep(type, week, vault, executor);
-        return {
-          type,
-          week,
-          vault: getAddress(vault),
-          executor: getAddress(executor),
-          encodedAgain,
-        };
-      }
-      default:
-        return null;
+    const { functionName } = decoded;
+    if (functionName === 'payout') {
+      const [positions, executor] = decoded.args;
+      const encodedAgain = encodePayout(positions, executor);
+      return { type: 'payout', positions, executor: getAddress(executor), encodedAgain };
     }
+    if (functionName !== 'snapshot' && functionName !== 'settle' && functionName !== 'voidWeek') {
+      return null;
+    }
+    const [week, vault, executor] = decoded.args;
+    const type = functionName === 'voidWeek' ? 'void' : functionName;
+    const encodedAgain = encodeStep(type, week, vault, executor);
+    return { type, week, vault: getAddress(vault), executor: getAddress(executor), encodedAgain };
   } catch {
     // Expected: no such selector, arguments that do not decode, or values outside their type.
     return null;
