@@ -28,6 +28,7 @@ export function jsonRpcError(error: ApiError): Record<string, unknown> {
 
 /** The body of an error: JSON-RPC's to those who post to the MCP endpoint, the one shape to all others. */
 export function errorBodyFor(error: ApiError, request?: IncomingMessage): Record<string, unknown> {
-  const path = request?.url?.split('?', 1)[0];
+  // As Express finds the route: in any case, with a slash at the end or without.
+  const path = request?.url?.split('?', 1)[0]?.replace(/\/$/, '').toLowerCase();
   return path === MCP_PATH && request?.method === 'POST' ? jsonRpcError(error) : error.body();
 }

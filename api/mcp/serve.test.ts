@@ -142,6 +142,24 @@ describe.each(['legacy', 'current'] as const)('a call of the %s protocol', (era)
     });
   });
 
+  it.each([
+    ['arguments null', 'tools/call', { name: 'x_thing', arguments: null }],
+    ['arguments that are a list', 'tools/call', { name: 'x_thing', arguments: [1] }],
+    ['arguments that are a text', 'tools/call', { name: 'x_thing', arguments: 'x' }],
+    ['no name', 'tools/call', { arguments: {} }],
+    ['a name that is no text', 'tools/call', { name: 1, arguments: {} }],
+    ['a cursor that is no text', 'tools/list', { cursor: 1 }],
+  ])('with %s has its params refused in words', async (_, method, params) => {
+    const { call, outcomes } = serving(async () => ({}));
+    const { id, error } = (await (await call(era, method, params)).json()) as {
+      id: number;
+      error: { code: number; message: string };
+    };
+    expect({ id, code: error.code }).toEqual({ id: 7, code: -32_602 });
+    expect(error.message).toMatch(/^params\.(name|arguments|cursor): expected an? \w+$/);
+    expect(await outcomes()).toEqual([]);
+  });
+
   it('whose client leaves is let go of at once, while the tool still runs', async () => {
     let started = () => {};
     const running = new Promise<void>((resolve) => {

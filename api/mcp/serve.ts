@@ -3,6 +3,7 @@ import { isJsonContentType, isLegacyRequest } from '@modelcontextprotocol/server
 import { redactSecrets } from '../../runtime/logger.ts';
 import { serveLegacy } from './legacy.ts';
 import { modernHandler } from './modern.ts';
+import { paramsRefusal } from './params.ts';
 import type { ToolServer } from './server.ts';
 
 export type McpFetch = (request: Request, options?: { parsedBody?: unknown }) => Promise<Response>;
@@ -11,6 +12,8 @@ export type McpFetch = (request: Request, options?: { parsedBody?: unknown }) =>
 export function createMcpFetch(tools: ToolServer, onerror: (error: Error) => void): McpFetch {
   const modern = modernHandler(tools, onerror);
   return async (request, { parsedBody } = {}) => {
+    const refusal = paramsRefusal(parsedBody);
+    if (refusal !== null) return Response.json(refusal);
     const answer = (await isLegacyRequest(request, parsedBody))
       ? await serveLegacy(tools, request, parsedBody)
       : await modern.fetch(request, { parsedBody });

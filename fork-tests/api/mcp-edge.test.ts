@@ -55,6 +55,9 @@ describe('what a message is', () => {
   test.each([
     ['no JSON', '{"jsonrpc":', 400, -32_700],
     ['nothing', '', 400, -32_600],
+    ['null', 'null', 400, -32_600],
+    ['a number', '1', 400, -32_600],
+    ['a text', '"x"', 400, -32_600],
     ['a batch', [ping, ping], 400, -32_600],
     ['an empty batch', [], 400, -32_600],
     ['no JSON-RPC', { hello: 1 }, 400, -32_600],
@@ -74,6 +77,28 @@ describe('what a message is', () => {
     });
     expect(answer.headers['cache-control']).toBe('no-store');
     expect(answer.text).not.toContain('abab');
+  });
+
+  test.each([
+    ['a text', 'x'],
+    ['null', null],
+    ['a list', []],
+  ])('params that are %s are refused as such', async (_, params) => {
+    const answer = await post(api.url, { ...ping, params }, both);
+    expect(answer.json).toEqual({
+      jsonrpc: '2.0',
+      id: 1,
+      error: { code: -32_602, message: 'params: expected an object' },
+    });
+  });
+
+  test.each(['/mcp/', '/MCP', '/Mcp/?a=1'])('is refused in the same shape at %s', async (path) => {
+    const headers = { ...both, 'content-type': 'application/json' };
+    const url = api.url + path;
+    const answer = await fetch(url, { method: 'POST', headers, body: '{' });
+    expect(await answer.json()).toMatchObject({ jsonrpc: '2.0', error: { code: -32_700 } });
+    const served = await fetch(url, { method: 'POST', headers, body: JSON.stringify(ping) });
+    expect(await served.json()).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
   });
 
   test('another media type is refused', async () => {

@@ -167,7 +167,8 @@ const requireJson: RequestHandler = (request, _response, next) => {
 function parseJson(options: HttpAppOptions): RequestHandler {
   return express.json({
     limit: options.bodyLimitBytes,
-    strict: true,
+    // `null` and `1` are JSON: that a route takes objects alone is the route's to say.
+    strict: false,
     ...(options.keepBodyText === true
       ? {
           verify: (request: IncomingMessage, _response: unknown, body: Buffer) => {
