@@ -41,6 +41,15 @@ describe('edge schemas', () => {
     }
   });
 
+  it('says what is missing or of another type, where a schema has no words of its own', () => {
+    const schema = z.object({ ticker: z.string(), list: z.array(z.int()).optional() });
+    expect(problem(schema, {})).toBe('ticker is required');
+    expect(problem(schema, { ticker: 1 })).toBe('ticker: expected a string');
+    expect(problem(schema, { ticker: 'A', list: {} })).toBe('list: expected a list');
+    expect(problem(schema, null)).toBe('expected an object');
+    expect(problem(schema, undefined)).toBe('expected an object');
+  });
+
   it.each([null, 1, '', '0x', '0x12', `0x${'g'.repeat(40)}`, `0x${'1'.repeat(41)}`, {}])(
     'refuses %j as an address',
     (value) => {

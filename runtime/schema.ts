@@ -69,8 +69,19 @@ export function firstProblem(error: z.ZodError): string {
   const issue = error.issues[0];
   if (issue === undefined) return 'invalid input';
   const path = issue.path.map(String).join('.');
+  // The validator's own words, where a schema has none.
+  if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input: ')) {
+    if (path !== '' && issue.message.endsWith('received undefined')) return `${path} is required`;
+    return `${path === '' ? '' : `${path}: `}expected ${named(issue.expected)}`;
+  }
   const message = issue.code === 'unrecognized_keys' ? unknownFields(issue.keys) : issue.message;
   return path === '' ? message : `${path}: ${message}`;
+}
+
+/** A type as JSON's readers call it. */
+function named(type: string): string {
+  if (type === 'array') return 'a list';
+  return type === 'object' || type === 'record' ? 'an object' : `a ${type}`;
 }
 
 /** A field's name is the client's text too, and somebody's key may stand there: only names like ours are repeated. */

@@ -5,10 +5,10 @@ import { basketZapperAbi } from '../../contracts-abi/generated/index.ts';
 import { minusBps, mulDivDown } from '../../contracts-abi/rounding.ts';
 import { ApiError } from '../../runtime/errors.ts';
 import type { Basket } from '../catalog/catalog.ts';
-import { type BlockSeen, planBlock } from '../chain/block-time.ts';
+import { type BlockSeen, planBlock } from '../../runtime/chain/block-time.ts';
 import { refuseSurely } from '../chain/newest-block.ts';
-import { type BlockId, ReadBatch, required } from '../chain/read-batch.ts';
-import { type PendingSell, planSell } from '../quotes/basket-quote.ts';
+import { type BlockId, ReadBatch, required } from '../../runtime/chain/read-batch.ts';
+import { type PendingSell, planSell } from '../../runtime/quotes/basket-quote.ts';
 import type { SellRequest } from '../schemas/transactions.ts';
 import { basketOf, type Service } from '../service.ts';
 import { WALLET_DEADLINE_SECONDS } from './buy.ts';
@@ -32,7 +32,7 @@ type Attempt = {
 
 /**
  * One aggregated read; for "max" a second one where neither the index nor an earlier request knew the balance.
- * @throws ApiError UNKNOWN_BASKET, INSUFFICIENT_SHARES, NO_ROUTE, UPSTREAM.
+ * @throws ApiError UNKNOWN_BASKET, BAD_REQUEST for what is worth nothing, INSUFFICIENT_SHARES, NO_ROUTE, UPSTREAM.
  */
 export async function buildSell(service: Service, request: SellRequest): Promise<SellPlan> {
   return await refuseSurely(service, (block) => buildAt(service, request, block));
@@ -48,6 +48,9 @@ async function buildAt(service: Service, request: SellRequest, block: BlockId): 
     request,
     block,
   );
+  if (shares === 0n && balance > 0n) {
+    throw new ApiError('BAD_REQUEST', 'fraction: of this balance it is less than one base unit');
+  }
   if (shares === 0n || balance < shares) {
     throw insufficientShares(balance, shares === 0n ? 1n : shares);
   }

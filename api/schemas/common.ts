@@ -50,6 +50,7 @@ export const fractionSchema = z
   .positive('expected a number above 0 and at most 1')
   .max(1, 'expected a number above 0 and at most 1')
   .transform((fraction) => decimalOf(fraction, 18))
+  .refine((fraction) => fraction > 0n, 'expected at least 1e-18')
   .meta({ type: 'number', description: 'Part of the balance to sell, with shares "max".' });
 
 export const tickerSchema = z

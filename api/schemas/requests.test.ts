@@ -35,6 +35,16 @@ describe('requests', () => {
     expect(number.error && firstProblem(number.error)).toMatch(/shares: .*decimal string/);
   });
 
+  it('refuse a part that is none', () => {
+    const part = (fraction: number) =>
+      sellRequest.safeParse({ ticker: 'A', address, shares: 'max', fraction });
+    for (const fraction of [0, 1e-19, -1, 1.01]) {
+      const { error } = part(fraction);
+      expect(error && firstProblem(error)).toMatch(/^fraction: expected/);
+    }
+    expect(part(1e-18).data?.fraction).toBe(1n);
+  });
+
   it('read trigger prices to 18 decimals', () => {
     const parsed = exitRequest.parse({ ticker: 'A', address, shares: '1', stopNav: 95.1 });
     expect(parsed.stopNav).toBe(95_100_000_000_000_000_000n);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dailyFeeCap } from '../../contracts-abi/network-fees.ts';
-import { NAV_PER_USDG } from '../quotes/basket-quote.ts';
+import { NAV_PER_USDG } from '../../runtime/quotes/basket-quote.ts';
 import type { Session } from './read-session.ts';
 import {
   checkBuy,
@@ -132,10 +132,24 @@ describe('a buy', () => {
       ),
     );
     const shares = sharesWithin(5n * USD, NAV, 50);
-    expect(buy({ budget: 5n * USD, shares })).toMatchObject({
+    const allIn = (valueDown(shares, NAV) * 10_030n) / 10_000n;
+    expect(buy({ budget: 5n * USD, shares, allIn })).toMatchObject({
       code: 'BAD_REQUEST',
       message: expect.stringContaining('5.03'),
     });
+  });
+
+  it('is not told of a smallest amount where no amount works at this tolerance', () => {
+    const budget = 5_020_000n;
+    const shares = sharesWithin(budget, NAV, 50);
+    const value = valueDown(shares, NAV);
+    expect(value).toBeLessThan(5n * USD);
+    const at65Bps = { budget, shares, allIn: (value * 10_065n) / 10_000n };
+    expect(buy(at65Bps, { maxSlippageBps: 100 })).toMatchObject({
+      code: 'BAD_REQUEST',
+      message: expect.stringMatching(/costs 65 bps .*above the 50 asked/),
+    });
+    expect(codeOf(buy(at65Bps))).toBe('SESSION_LIMIT');
   });
 
   it('whose cost does not fit is told whether the owner would allow more', () => {
@@ -188,6 +202,14 @@ describe('a sale', () => {
       message: expect.stringContaining('50050000000000000'),
     });
     expect(codeOf(sell({ ...small, held: SHARE / 100n }))).toBe('allowed');
+    // At 65 bps no amount works: the cost is told first.
+    const dear = { ...small, net: 993_500n };
+    expect(sell(dear, { maxSlippageBps: 100 })).toMatchObject({
+      message: expect.stringMatching(/costs 65 bps/),
+    });
+    // Of a thousandth of a dollar the legs round most away.
+    const dust = { shares: SHARE / 100_000n, gross: 985n, net: 970n };
+    expect(sell(dust)).toMatchObject({ message: expect.stringContaining('smallest amount') });
   });
 
   it('counts the largest of gross, reference and spot value as turnover', () => {

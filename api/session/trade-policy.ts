@@ -10,7 +10,7 @@ import {
 } from '../../contracts-abi/constants.ts';
 import { formatDecimal, mulDivDown, mulDivUp, plusBps } from '../../contracts-abi/rounding.ts';
 import type { ErrorCode } from '../../runtime/errors.ts';
-import { NAV_PER_USDG } from '../quotes/basket-quote.ts';
+import { NAV_PER_USDG } from '../../runtime/quotes/basket-quote.ts';
 import type { Session } from './read-session.ts';
 
 export type Refused = { tag: 'refused'; code: ErrorCode; message: string };
@@ -111,6 +111,9 @@ function costRefusal(session: Session, neededBps: bigint, askedBps: number): Ref
       );
 }
 
+/** Most that whole base units take from a sale of any size: one for each leg and fee, with room. USDG base units. */
+const ROUNDED_AWAY = 100n;
+
 /** How far the reference may fall before an amount that a refusal named stops working. */
 const DRIFT_BPS = 10n;
 
@@ -135,18 +138,19 @@ export function checkBuy(
   },
 ): Refused | Allowed<{ limit: bigint }> {
   const { budget, shares, allIn, reference, slippageBps, feeUsdg } = trade;
-  if (valueDown(shares, reference) < MIN_TRADE) {
+  const value = valueDown(shares, reference);
+  const bound = mostSpent(shares, reference, slippageBps);
+  const limit = budget < bound ? budget : bound;
+  // Before the least amount: at a tolerance that the market does not fit, no amount works.
+  if (allIn > limit && value > 0n) {
+    return costRefusal(session, mulDivUp(allIn - value, BPS, value), slippageBps);
+  }
+  if (value < MIN_TRADE) {
     const least = smallestBudget(reference, slippageBps);
     return refused(
       'BAD_REQUEST',
       `amountUsdg: a buy must mint at least 5 dollars of basket value; at ${slippageBps} bps the smallest amount that works is ${formatDecimal(least, 6)}`,
     );
-  }
-  const bound = mostSpent(shares, reference, slippageBps);
-  const limit = budget < bound ? budget : bound;
-  if (allIn > limit) {
-    const value = valueDown(shares, reference);
-    return costRefusal(session, mulDivUp(allIn - value, BPS, value), slippageBps);
   }
   const worth = valueUp(shares, reference);
   const tooMuch = checkTurnover(session, allIn > worth ? allIn : worth);
@@ -187,18 +191,20 @@ export function checkSell(
 ): Refused | Allowed<{ limit: bigint }> {
   const { shares, held, gross, net, reference, spot, slippageBps, feeUsdg } = trade;
   const value = valueDown(shares, reference);
-  if (value < MIN_TRADE && shares !== held) {
+  const bound = leastReceived(shares, reference, slippageBps);
+  const isTooSmall = value < MIN_TRADE && shares !== held;
+  // The cost comes first, as for a buy; of dust it is not known: what is missing may be rounding.
+  if (net < bound && !(isTooSmall && net + ROUNDED_AWAY >= bound)) {
+    const neededBps = value === 0n ? BPS : mulDivUp(value - net, BPS, value);
+    return costRefusal(session, neededBps, slippageBps);
+  }
+  if (isTooSmall) {
     // The reference moves until the sale is executed: the figure named holds for a drift of 10 bps.
     const least = plusBps(mulDivUp(MIN_TRADE, NAV_PER_USDG, reference), DRIFT_BPS);
     return refused(
       'BAD_REQUEST',
       `shares: a sale must move at least 5 dollars of basket value, or the whole position; the smallest amount that works is ${least}`,
     );
-  }
-  const bound = leastReceived(shares, reference, slippageBps);
-  if (net < bound) {
-    const neededBps = value === 0n ? BPS : mulDivUp(value - net, BPS, value);
-    return costRefusal(session, neededBps, slippageBps);
   }
   const worth = [gross, valueUp(shares, reference), valueUp(shares, spot)];
   const tooMuch = checkTurnover(

@@ -190,6 +190,9 @@ describe('POST /v1/tx/sell', () => {
     expectError(await sell({ fraction: 0.5, shares: '1000000' }), 400, 'BAD_REQUEST', /max/);
     expectError(await sell({ fraction: 0 }), 400, 'BAD_REQUEST');
     expectError(await sell({ fraction: 1.01 }), 400, 'BAD_REQUEST');
+    for (const fraction of [1e-19, 1e-18, 1e-17 / 3]) {
+      expectError(await sell({ fraction }), 400, 'BAD_REQUEST', /^fraction: /);
+    }
   });
 
   test('refuses more than there is, and nothing at all', async () => {

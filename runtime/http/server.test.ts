@@ -16,7 +16,10 @@ afterEach(async () => {
   readiness = { ok: true };
 });
 
-async function serve(overrides: Partial<HttpAppOptions> = {}): Promise<string> {
+async function serve(
+  overrides: Partial<HttpAppOptions> = {},
+  alsoServed = '/also',
+): Promise<string> {
   const metrics = createMetrics('test');
   const http = createHttpApp({
     logger: createLogger('test', 'fatal'),
@@ -32,6 +35,9 @@ async function serve(overrides: Partial<HttpAppOptions> = {}): Promise<string> {
   });
   http.route('post', '/thing/:id', (request, response) => {
     response.json({ got: request.body });
+  });
+  http.route('get', alsoServed, (_request, response) => {
+    response.json({});
   });
   http.route('get', '/refused', () => {
     throw new ApiError('SESSION_LIMIT', 'over the limit', { details: { next: 'ask_owner' } });
@@ -99,6 +105,16 @@ describe('the HTTP server', () => {
     expect(typeof body.error).toBe('string');
     expect(body.retryable).toBe(code === 'SERVER');
     expect(JSON.stringify(body)).not.toContain('hunter2');
+  });
+
+  it('names the description of what there is, where there is one', async () => {
+    const said = async (url: string) =>
+      ((await (await fetch(`${url}/nothing`)).json()) as { error: string }).error;
+    expect(await said(await serve())).toBe('no such path');
+    await listening?.close(100);
+    expect(await said(await serve({}, '/openapi.json'))).toBe(
+      'no such path: see /openapi.json for what there is',
+    );
   });
 
   it('tells which methods a path has', async () => {

@@ -113,8 +113,9 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     },
     finish: () => {
       for (const [path, methods] of methodsOf) refuseOtherMethods(app, path, methods);
+      const hint = methodsOf.has('/openapi.json') ? ': see /openapi.json for what there is' : '';
       app.use(() => {
-        throw new ApiError('NOT_FOUND', 'no such path: see /openapi.json for what there is');
+        throw new ApiError('NOT_FOUND', `no such path${hint}`);
       });
       app.use(
         (error: unknown, _request: unknown, response: Response, next: (e: unknown) => void) => {
