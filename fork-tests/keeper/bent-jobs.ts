@@ -43,3 +43,20 @@ export function revertingSwaps(job: WireJob): WireJob {
   const args = [id, bent, executor] as const;
   return withData(job, encodeFunctionData({ abi: exitEscrowAbi, functionName: 'fill', args }));
 }
+
+/** The same fill whose first swap hands what it buys to `recipient`. */
+export function swappingTo(job: WireJob, recipient: Address): WireJob {
+  const { id, swaps, executor } = fillOf(job);
+  const bent = swaps.map((swap, index) => {
+    if (index > 0) return swap;
+    const call = decodeFunctionData({ abi: swapRouter02Abi, data: swap.callData });
+    if (call.functionName !== 'exactInputSingle' && call.functionName !== 'exactInput') {
+      throw new Error(`the first swap is ${call.functionName}`);
+    }
+    const [params] = call.args;
+    const again = { ...call, args: [{ ...params, recipient }] };
+    return { ...swap, callData: encodeFunctionData({ abi: swapRouter02Abi, ...again } as never) };
+  });
+  const args = [id, bent, executor] as const;
+  return withData(job, encodeFunctionData({ abi: exitEscrowAbi, functionName: 'fill', args }));
+}
