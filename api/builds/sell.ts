@@ -57,7 +57,8 @@ async function buildAt(service: Service, request: SellRequest, block: BlockId): 
   const quote = quoted();
   if (quote.tag === 'no_route') throw noRoute(basket, quote);
   if (quote.net === 0n) {
-    throw new ApiError('BAD_REQUEST', 'shares: too few to be worth any USDG');
+    const field = request.fraction === undefined ? 'shares' : 'fraction';
+    throw new ApiError('BAD_REQUEST', `${field}: too few shares to be worth any USDG`);
   }
   const minOut = minusBps(quote.net, BigInt(request.slippageBps));
   const deadline = chainBlock.time + WALLET_DEADLINE_SECONDS;
