@@ -24,7 +24,20 @@ export async function standingOf(
 ): Promise<Standing> {
   const last = await journal.lastAttempt(jobKey, kind);
   if (last === null) return { tag: 'free', attempt: 1 };
-  return standingAfter(last, (await sender.get(last.intentKey))?.state ?? null);
+  const stored = await sender.get(last.carrier?.key ?? last.intentKey);
+  return standingAfter(last, memberState(last, stored?.state ?? null));
+}
+
+/**
+ * The state of one member of a batch: that of its carrier, but reverted where the transaction was mined and the
+ * member's own call failed within it.
+ */
+export function memberState(
+  attempt: Pick<Attempt, 'carrier' | 'outcome'>,
+  state: IntentState | null,
+): IntentState | null {
+  const failed = attempt.carrier !== null && attempt.outcome === 'reverted';
+  return failed && state?.tag === 'mined' ? { ...state, tag: 'reverted' } : state;
 }
 
 /** Pure part. A null state: the row was written and the process died before the sender had it. */

@@ -65,6 +65,11 @@ export const keeperOptions = z.object({
       "What cover snapshots, settlements, voids and payouts that do not pay for their gas may cost in a week, in dollars: others' money depends on them.",
     example: '1',
   }),
+  KEEPER_BATCH_MAX: option(intOption(1, 50).default(10), {
+    description:
+      'Most fills that go into one transaction, where that is cheaper than one each; 1 sends each by itself.',
+    example: '10',
+  }),
   KEEPER_ALLOW_LIST_FILE: option(z.string().min(1).optional(), {
     description:
       'File of contracts that are not ours whose jobs are executed too: {"contracts":[{"address":"0x…","selectors":["0x…"]}]}.',

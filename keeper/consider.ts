@@ -4,6 +4,7 @@
  */
 import { type Hex, keccak256, toBytes } from 'viem';
 import { nextAfterMined, standingOf } from './attempts.ts';
+import type { Ready } from './batch.ts';
 import { readWorkRevert } from './chain/revert.ts';
 import type { Simulation } from './chain/simulate.ts';
 import type { World } from './chain/world.ts';
@@ -19,11 +20,13 @@ import { isCover, isFill, kindOf, recurs, type Work } from './work.ts';
 
 /**
  * @param variants the same job as told by each source that lists it, never empty
+ * @param collect takes a fill that is to be sent, which then is not sent here
  */
 export async function consider(
   context: KeeperContext,
   variants: readonly Work[],
   world: World,
+  collect?: (ready: Ready) => void,
 ): Promise<Considered> {
   const { memories, journal, sender, now } = context;
   const [first] = variants;
@@ -128,7 +131,13 @@ export async function consider(
       reason: `it pays less than promised: ${detail}`,
     });
   }
-  if (verdict.tag === 'send') return sends({ ...verdict, duty: false });
+  if (verdict.tag === 'send') {
+    const terms = { ...verdict, duty: false };
+    if (collect === undefined || !isFill(variant)) return sends(terms);
+    const { gas, gainUsdg } = simulation;
+    collect({ work: variant, attempt, terms, gas, gainUsdg, fingerprint });
+    return 'decided';
+  }
   if (verdict.tag === 'unknown_price' || !isCover(variant)) {
     return ends(...unprofitable(verdict, simulation.gainUsdg));
   }

@@ -28,6 +28,9 @@ export type KeeperContext = {
   /** Runs one at a time, in order. */
   dutyTurn: <T>(work: () => Promise<T>) => Promise<T>;
   usdg: Address;
+  multicall3: Address;
+  /** Most fills in one transaction; 1: each by itself. */
+  batchMax: number;
   /** Told when work of a source paid less than the source had promised. */
   distrust: (source: number, what: string) => void;
   /** Decides and journals, but sends nothing. */

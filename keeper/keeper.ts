@@ -161,6 +161,8 @@ export async function createKeeper(
       dutyBudgetUsdg: usdgOf(config.KEEPER_DUTY_BUDGET_USDG),
       dutyTurn: inTurn(),
       usdg: deployment.usdg,
+      multicall3: deployment.multicall3,
+      batchMax: config.KEEPER_BATCH_MAX,
       distrust: (source, what) => distrust.strike(source, what),
       dryRun: mode.dryRun,
       submitTimeoutMs: SUBMIT_TIMEOUT_MS,
@@ -293,7 +295,8 @@ function assembled(parts: {
         const [first] = waiting;
         if (left <= 0 || first === undefined) return false;
         // One of them at a time: each wait is the sender's own, on its own poll.
-        if ((await sender.wait(first.intentKey, 'settled', left)) === null) return false;
+        const carried = first.carrier?.key ?? first.intentKey;
+        if ((await sender.wait(carried, 'settled', left)) === null) return false;
       }
     },
     status: () => ticker.status(),

@@ -5,10 +5,11 @@
 import { type Address, formatUnits, type Hex } from 'viem';
 import type { IntentState, MinedReceipt, Refusal } from '../runtime/sender/types.ts';
 import { parseIntentKey } from './attempts.ts';
-import { netTransfers, tellsOf } from './chain/order.ts';
+import { feeTold, netTransfers, tellsOf } from './chain/order.ts';
 import { readWorkRevert } from './chain/revert.ts';
 import type { DecisionTag, KeeperContext } from './context.ts';
-import type { Attempt } from './journal/journal.ts';
+import type { Attempt, Carrier } from './journal/journal.ts';
+import { gasShare } from './policy/batch.ts';
 import type { PatienceEvent } from './policy/patience.ts';
 import { gasCostUsdg } from './policy/profit.ts';
 
@@ -107,13 +108,64 @@ export async function recordOutcome(
   }
 }
 
+/** What a receipt tells of one attempt. */
+type Told = {
+  /** What it moved of USDG to its receiver. */
+  feeUsdg: bigint;
+  gasL1: bigint | null;
+  /** Whether an event says that this very work was done for us. */
+  done: boolean;
+};
+
+/** Null while the receipt cannot be read. */
+async function readTold(
+  context: KeeperContext,
+  attempt: Attempt,
+  state: MinedReceipt & { wallet: Address },
+): Promise<Told | null> {
+  const read = await context.orders.receipt(state.hash);
+  if (read.tag !== 'receipt') return null;
+  const { logs } = read;
+  const parts = parseIntentKey(attempt.intentKey);
+  const { carrier } = attempt;
+  if (carrier !== null) {
+    // The balance moved by all members together: each one's part is what its own event says.
+    const fee = parts === null ? null : feeTold(logs, parts, context.executor);
+    const gasL1 = read.gasL1 === null ? null : shareOf(read.gasL1, carrier);
+    return { feeUsdg: fee ?? 0n, gasL1, done: fee !== null };
+  }
+  return {
+    // The balance is the truth; the event only says whether the work is what moved it.
+    feeUsdg: netTransfers(logs, context.usdg, receiverOf(context, attempt, state.wallet)),
+    gasL1: read.gasL1,
+    done: parts !== null && tellsOf(logs, parts, context.executor),
+  };
+}
+
+const shareOf = (gas: bigint, { members, index }: Carrier): bigint => gasShare(gas, members, index);
+
 async function recordIncluded(
   context: KeeperContext,
   attempt: Attempt,
-  state: MinedReceipt & { tag: 'mined' | 'reverted'; wallet: Address },
+  included: MinedReceipt & { tag: 'mined' | 'reverted'; wallet: Address },
   ethPrice: bigint | null,
 ): Promise<void> {
   const { journal, metrics } = context;
+  const { carrier } = attempt;
+  let feeUsdg = attempt.feeUsdg;
+  const told = feeUsdg === null ? await readTold(context, attempt, included) : null;
+  if (told !== null) feeUsdg = told.feeUsdg;
+  const feeKnown = feeUsdg !== null;
+  // A member of a batch may have failed by itself; once that is known it stays known.
+  const failedInside =
+    carrier !== null &&
+    included.tag === 'mined' &&
+    (told === null ? attempt.outcome === 'reverted' : !told.done);
+  const state = {
+    ...included,
+    tag: failedInside ? ('reverted' as const) : included.tag,
+    gasUsed: carrier === null ? included.gasUsed : shareOf(included.gasUsed, carrier),
+  };
   const isNew = attempt.outcome !== state.tag || attempt.hash !== state.hash;
   // At the ETH price of when it was first seen mined; a later look does not change what it cost.
   const costUsdg =
@@ -122,24 +174,6 @@ async function recordIncluded(
       : ethPrice === null
         ? null
         : gasCostUsdg(state.gasUsed, state.effectiveGasPrice, ethPrice);
-  let feeUsdg = attempt.feeUsdg;
-  let gasL1: bigint | null = null;
-  let told = true;
-  let feeKnown = feeUsdg !== null;
-  if (!feeKnown) {
-    const read = await context.orders.receipt(state.hash);
-    if (read.tag === 'receipt') {
-      feeKnown = true;
-      gasL1 = read.gasL1;
-      // The balance is the truth; the event only says whether the work is what moved it.
-      feeUsdg = netTransfers(read.logs, context.usdg, receiverOf(context, attempt, state.wallet));
-      const parts = parseIntentKey(attempt.intentKey);
-      told =
-        attempt.kind === 'arm' ||
-        state.tag === 'reverted' ||
-        (parts !== null && tellsOf(read.logs, parts, context.executor));
-    }
-  }
   const settled = state.confirmed && feeKnown;
   if (!isNew && !settled && feeUsdg === attempt.feeUsdg) return;
   await journal.changeAttempt(attempt.intentKey, {
@@ -148,7 +182,7 @@ async function recordIncluded(
     gasUsed: state.gasUsed,
     gasPriceWei: state.effectiveGasPrice,
     wallet: state.wallet,
-    ...(gasL1 === null ? {} : { gasL1 }),
+    ...(told === null || told.gasL1 === null ? {} : { gasL1: told.gasL1 }),
     ...(costUsdg === null ? {} : { costUsdg }),
     feeUsdg,
     settled,
@@ -160,7 +194,7 @@ async function recordIncluded(
         context,
         attempt.jobKey,
         'reverted',
-        `${attempt.kind} reverted on chain, ${cost}`,
+        `${attempt.kind} reverted ${failedInside ? 'inside its batch' : 'on chain'}, ${cost}`,
         state.hash,
       );
       const reason = `${attempt.kind} reverts on chain after passing simulation`;
@@ -169,7 +203,7 @@ async function recordIncluded(
   } else if (attempt.kind === 'arm') {
     if (isNew) await decide(context, attempt.jobKey, 'armed', cost, state.hash);
   } else if (feeKnown && (isNew || attempt.feeUsdg === null)) {
-    if (!told) {
+    if (told !== null && !told.done) {
       context.logger.error(
         { job: attempt.jobKey, hash: state.hash },
         'a mined transaction does not tell that its work was done for us',
@@ -258,7 +292,7 @@ export async function settleAttempts(
 ): Promise<number> {
   const open = await context.journal.unsettled(200);
   for (const attempt of open) {
-    const stored = await context.sender.get(attempt.intentKey);
+    const stored = await context.sender.get(attempt.carrier?.key ?? attempt.intentKey);
     if (stored !== null) {
       await recordOutcome(context, attempt, stored.state, ethPrice);
     } else if (context.now() - attempt.createdMs > 60_000) {

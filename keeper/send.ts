@@ -8,7 +8,7 @@ import { applyEvent, decide, recordOutcome, usdgText } from './outcome.ts';
 import type { AttemptKind, Work } from './work.ts';
 
 /** What is not broadcast within this time by the chain's clock is not worth sending any more. */
-const SEND_WITHIN_SECONDS = 60n;
+export const SEND_WITHIN_SECONDS = 60n;
 
 /** What the tick needs to know of one order's way. */
 export type Considered = 'waited' | 'decided' | 'sent' | 'chain_unavailable';

@@ -4,6 +4,7 @@
  */
 import type { Address } from 'viem';
 import type { WorldView } from './chain/world.ts';
+import { type Ready, sendReady } from './batch.ts';
 import { consider } from './consider.ts';
 import type { KeeperContext } from './context.ts';
 import { type Admission, admit } from './firewall/admit.ts';
@@ -205,12 +206,17 @@ export function createTicker(options: {
     const sorted = [...orders].toSorted(
       ([, a], [, b]) => first(a) - first(b) || (dearest(b) > dearest(a) ? 1 : -1),
     );
+    const ready: Ready[] = [];
+    const sendCollected = async (): Promise<void> => {
+      await sendReady(context, ready.splice(0), world);
+    };
     await runBounded(
       sorted,
       options.concurrency,
       async ([jobKey, variants]) => {
         try {
-          const considered = await consider(context, variants, world);
+          const considered = await consider(context, variants, world, (one) => ready.push(one));
+          if (ready.length >= context.batchMax) await sendCollected();
           if (considered === 'chain_unavailable') faults += 1;
           else if (considered !== 'waited') faults = 0;
         } catch (err) {
@@ -220,6 +226,7 @@ export function createTicker(options: {
       },
       () => faulty.faults.length > 0 || faults >= FAULTS_UNTIL_CHAIN || now() > endsAt,
     );
+    await sendCollected();
     const [storeFault] = faulty.faults;
     if (storeFault !== undefined) throw storeFault;
   }

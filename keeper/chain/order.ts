@@ -128,6 +128,21 @@ export function netTransfers(logs: Logs, usdg: Address, receiver: Address): bigi
   return net;
 }
 
+/** The executor fee that OrderFilled of this order reports to us, or null when the logs hold no such event. */
+export function feeTold(
+  logs: Logs,
+  work: { contract: Address; id: string },
+  executor: Address,
+): bigint | null {
+  const filled = parseEventLogs({ abi: exitEscrowAbi, eventName: 'OrderFilled', logs }).find(
+    ({ address, args }) =>
+      address.toLowerCase() === work.contract.toLowerCase() &&
+      args.id === work.id &&
+      args.executor.toLowerCase() === executor.toLowerCase(),
+  );
+  return filled?.args.executorFee ?? null;
+}
+
 /**
  * Whether the logs tell that this very work was done for us: OrderFilled of the order, the event of a step, RewardPaid
  * of a payout. Always true of a foreign job, whose events nobody here knows.
@@ -137,17 +152,10 @@ export function tellsOf(
   work: { kind: AttemptKind; contract: Address; id: string },
   executor: Address,
 ): boolean {
-  if (work.kind === 'foreign') return true;
+  if (work.kind === 'foreign' || work.kind === 'arm') return true;
+  if (work.kind === 'fill') return feeTold(logs, work, executor) !== null;
   const contract = work.contract.toLowerCase();
   const us = executor.toLowerCase();
-  if (work.kind === 'fill') {
-    return parseEventLogs({ abi: exitEscrowAbi, eventName: 'OrderFilled', logs }).some(
-      ({ address, args }) =>
-        address.toLowerCase() === contract &&
-        args.id === work.id &&
-        args.executor.toLowerCase() === us,
-    );
-  }
   return parseEventLogs({
     abi: coverMarketAbi,
     eventName: ['SnapshotTaken', 'WeekSettled', 'WeekVoided', 'RewardPaid'],

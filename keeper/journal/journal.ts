@@ -25,7 +25,11 @@ export type Attempt = {
   wallet: Address | null;
   duty: boolean;
   expectedUsdg: bigint | null;
+  carrier: Carrier | null;
 };
+
+/** The sender's intent that carries an attempt together with others, and the attempt's place in it. */
+export type Carrier = { key: string; index: number; members: number };
 
 /** What is known of an attempt before it is handed to the sender. */
 export type NewAttempt = {
@@ -39,6 +43,8 @@ export type NewAttempt = {
   duty: boolean;
   /** Fee less cost, USDG base units. */
   expectedUsdg: bigint;
+  /** Absent: it goes by itself. */
+  carrier?: Carrier;
 };
 
 type AttemptChange = {
@@ -144,7 +150,7 @@ export function createJournal(db: Kysely<KeeperTables>, now: () => number = Date
         expected_usdg: more.expectedUsdg.toString(),
         wallet: null,
         gas_l1: null,
-        carrier: null,
+        carrier: more.carrier === undefined ? null : JSON.stringify(more.carrier),
         promised_usdg: promisedUsdg.toString(),
         created_ms: now(),
         updated_ms: now(),
@@ -319,5 +325,6 @@ function attemptOf(row: Selectable<AttemptRow>): Attempt {
     wallet: row.wallet as Address | null,
     duty: row.duty === 1,
     expectedUsdg: row.expected_usdg === null ? null : BigInt(row.expected_usdg),
+    carrier: row.carrier === null ? null : (JSON.parse(row.carrier) as Carrier),
   };
 }

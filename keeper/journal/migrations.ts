@@ -48,7 +48,7 @@ export type AttemptRow = {
   duty: number;
   /** Fee less cost as expected when it was sent: USDG base units, may be negative. */
   expected_usdg: string | null;
-  /** Key of the sender's intent that carries it, when not its own: a batch. */
+  /** The sender's intent that carries it, when not its own, as JSON (`Carrier`): a batch. */
   carrier: string | null;
 };
 

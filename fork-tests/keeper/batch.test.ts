@@ -1,0 +1,109 @@
+/** Several fills in one transaction: cheaper, each with its own fate, and every base unit and wei accounted for. */
+import type { Address, Hex } from 'viem';
+import { afterEach, expect, test } from 'vitest';
+import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
+import { useFork } from '../harness/fork.ts';
+import { useDueOrders } from './due-orders.ts';
+import { startJobServer, stopJobServers } from './job-server.ts';
+import { balanceOf, fillsOf } from './orders.ts';
+import { type KeeperUnderTest, launchKeeper, stopKeepers, until } from './use-keeper.ts';
+
+const fork = useFork();
+const due = useDueOrders(fork, 4);
+
+afterEach(async () => {
+  await stopKeepers();
+  await stopJobServers();
+});
+
+async function balances(keeper: KeeperUnderTest) {
+  const { executor: address } = keeper;
+  return {
+    usdg: await balanceOf(fork, fork.deployment.usdg, address),
+    wei: await fork.client.getBalance({ address }),
+  };
+}
+
+/** Every attempt of the orders, once all are settled. */
+async function settled(keeper: KeeperUnderTest) {
+  await until('everything is settled', async () => {
+    await keeper.tick();
+    return (await keeper.journal.unsettled(10)).length === 0;
+  });
+  const timelines = await Promise.all(due.ids.map((id) => keeper.journal.timeline(id)));
+  return timelines.flat().flatMap(({ attempts }) => attempts);
+}
+
+const sum = (values: readonly (string | null)[]): bigint =>
+  values.reduce((total, value) => total + BigInt(value ?? 0), 0n);
+
+test('four due orders are one transaction, for less gas than four', async () => {
+  const { exitEscrow } = fork.deployment;
+  const source = await startJobServer();
+  source.jobs(due.jobs);
+  const keeper = await launchKeeper(fork, [source.url]);
+  const before = await balances(keeper);
+  let apart = 0n;
+  for (const { tx } of due.jobs) {
+    apart += await fork.client.estimateGas({
+      account: keeper.executor,
+      to: tx.to as Address,
+      data: tx.data as Hex,
+    });
+  }
+  await keeper.tick();
+  expect(await keeper.settle(10_000)).toBe(true);
+  const attempts = await settled(keeper);
+
+  expect(await fork.client.getTransactionCount({ address: keeper.executor })).toBe(1);
+  for (const id of due.ids) expect(await fillsOf(fork, exitEscrow, id)).toHaveLength(1);
+  const after = await balances(keeper);
+  expect(attempts.map(({ outcome }) => outcome)).toEqual(due.ids.map(() => 'mined'));
+  expect(sum(attempts.map(({ fee_usdg }) => fee_usdg))).toBe(after.usdg - before.usdg);
+  const [{ gas_price_wei: price } = { gas_price_wei: null }] = attempts;
+  expect(sum(attempts.map(({ gas_used }) => gas_used)) * BigInt(price ?? 0)).toBe(
+    before.wei - after.wei,
+  );
+
+  expect(sum(attempts.map(({ gas_used }) => gas_used))).toBeLessThan(apart);
+});
+
+test('an order that its owner cancels first sinks nobody: the others are filled, and it is known as reverted', async () => {
+  const { exitEscrow } = fork.deployment;
+  const source = await startJobServer();
+  source.jobs(due.jobs);
+  const keeper = await launchKeeper(fork, [source.url]);
+  const before = await balances(keeper);
+  const [, cancelled = '0x'] = due.ids;
+  await fork.client.setAutomine(false);
+  try {
+    await keeper.tick();
+    await fork.userClient('alice').writeContract({
+      address: exitEscrow,
+      abi: exitEscrowAbi,
+      functionName: 'cancel',
+      args: [cancelled],
+      gas: 300_000n,
+      maxFeePerGas: 100_000_000_000n,
+      maxPriorityFeePerGas: 50_000_000_000n,
+    });
+    await fork.client.mine({ blocks: 1 });
+  } finally {
+    await fork.client.setAutomine(true);
+  }
+  const attempts = await settled(keeper);
+  const after = await balances(keeper);
+  expect(await fork.client.getTransactionCount({ address: keeper.executor })).toBe(1);
+  for (const id of due.ids) {
+    expect(await fillsOf(fork, exitEscrow, id)).toHaveLength(id === cancelled ? 0 : 1);
+  }
+  const fates = attempts.map(({ job_key, outcome }) => [job_key.endsWith(cancelled), outcome]);
+  expect(fates).toEqual(
+    due.ids.map((id) => [id === cancelled, id === cancelled ? 'reverted' : 'mined']),
+  );
+  expect(sum(attempts.map(({ fee_usdg }) => fee_usdg))).toBe(after.usdg - before.usdg);
+  const [{ gas_price_wei: price } = { gas_price_wei: null }] = attempts;
+  expect(sum(attempts.map(({ gas_used }) => gas_used)) * BigInt(price ?? 0)).toBe(
+    before.wei - after.wei,
+  );
+});

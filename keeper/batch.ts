@@ -1,0 +1,121 @@
+/**
+ * Sends fills that are ready: alone, or several in one transaction of Multicall3 where that is cheaper. A member that
+ * fails on chain does not sink the others: each call may fail by itself. Its gas, though, is estimated with no call
+ * allowed to fail: an estimate that tolerates failures finds the gas at which they all run dry.
+ */
+import { encodeFunctionData, type Hex, keccak256, multicall3Abi, toBytes } from 'viem';
+import { intentKeyOf } from './attempts.ts';
+import type { World } from './chain/world.ts';
+import type { KeeperContext } from './context.ts';
+import { applyEvent, recordOutcome } from './outcome.ts';
+import { cutIntoBatches, isCheaper } from './policy/batch.ts';
+import { withHeadroom } from './policy/fill.ts';
+import { judgeProfit } from './policy/profit.ts';
+import { SEND_WITHIN_SECONDS, send, type Terms } from './send.ts';
+import type { Fill } from './work.ts';
+
+/** A fill that passed its simulation and pays. */
+export type Ready = {
+  work: Fill;
+  attempt: number;
+  terms: Terms;
+  /** The node's estimate, without headroom. */
+  gas: bigint;
+  gainUsdg: bigint;
+  fingerprint: string;
+};
+
+/** Sends each of `ready` once: in a batch, or by itself. */
+export async function sendReady(
+  context: KeeperContext,
+  ready: readonly Ready[],
+  world: World,
+): Promise<void> {
+  for (const members of cutIntoBatches(ready, context.batchMax)) {
+    if (members.length > 1 && (await sendBatch(context, members, world))) continue;
+    await Promise.all(
+      members.map(({ work, attempt, terms, fingerprint }) =>
+        send(context, { work, kind: 'fill', data: work.data, attempt, terms, world, fingerprint }),
+      ),
+    );
+  }
+}
+
+/** False when these are better sent apart; then nothing was sent. */
+async function sendBatch(
+  context: KeeperContext,
+  members: readonly Ready[],
+  world: World,
+): Promise<boolean> {
+  const { journal, sender, simulator, executor, multicall3, rules } = context;
+  if (context.dryRun || !sender.status().wallets.some(({ usable }) => usable)) return false;
+  const simulation = await simulator.simulate(
+    { from: executor, to: multicall3, data: encodeBatch(members, false) },
+    executor,
+    () => ({ tag: 'other', text: 'a member fails behind the others' }),
+  );
+  if (simulation.tag !== 'passed') return false;
+  const promised = members.reduce((sum, { gainUsdg }) => sum + gainUsdg, 0n);
+  if (
+    !isCheaper(
+      simulation.gas,
+      members.map(({ gas }) => gas),
+    )
+  )
+    return false;
+  // What one fill does to the pools lessens the next one's fee a little; more than that is no batch for us.
+  if (simulation.gainUsdg < promised - (promised * rules.feeToleranceBps) / 10_000n) return false;
+  const profit = judgeProfit(simulation.gainUsdg, simulation.gas, world.market, rules);
+  if (profit.tag !== 'pays') return false;
+
+  const keys = members.map(({ work, attempt }) => intentKeyOf('fill', work.key, attempt));
+  const carrier = `batch:${keccak256(toBytes(keys.join('|')))}`;
+  const each = profit.profitUsdg / BigInt(members.length);
+  for (const [index, { work, attempt }] of members.entries()) {
+    await journal.openAttempt({
+      intentKey: keys[index] ?? '',
+      jobKey: work.key,
+      kind: 'fill',
+      attempt,
+      promisedUsdg: work.promisedUsdg,
+      workType: work.type,
+      ticker: work.ticker,
+      duty: false,
+      expectedUsdg: each,
+      carrier: { key: carrier, index, members: members.length },
+    });
+  }
+  const state = await sender.submit(
+    {
+      key: carrier,
+      kind: 'batch',
+      to: multicall3,
+      data: encodeBatch(members, true),
+      value: 0n,
+      gas: withHeadroom(simulation.gas, rules),
+      notAfter: Number(world.timestamp + SEND_WITHIN_SECONDS),
+      maxFeePerGas: profit.maxFeePerGas,
+      meta: { members: members.length },
+    },
+    { timeoutMs: context.submitTimeoutMs },
+  );
+  for (const { work, fingerprint } of members) {
+    if (state.tag !== 'refused') {
+      await applyEvent(context, work.key, { tag: 'progress' }, fingerprint);
+    }
+    const row = await journal.lastAttempt(work.key, 'fill');
+    if (row !== null) await recordOutcome(context, row, state, world.market.ethPrice);
+  }
+  return true;
+}
+
+/** Calldata of aggregate3: each fill names its executor, so that who calls makes no difference. */
+function encodeBatch(members: readonly Ready[], allowFailure: boolean): Hex {
+  return encodeFunctionData({
+    abi: multicall3Abi,
+    functionName: 'aggregate3',
+    args: [
+      members.map(({ work }) => ({ target: work.contract, allowFailure, callData: work.data })),
+    ],
+  });
+}
