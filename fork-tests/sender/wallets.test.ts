@@ -44,6 +44,23 @@ describe('wallets', () => {
     expect(proxy.requests()).toBe(0);
   });
 
+  it('sends what names its wallet from that one alone, and refuses it where its key is not loaded', async () => {
+    bench = await openBench({ wallets: 3 });
+    const { sender, anvil } = bench;
+    const from = wallet(1);
+    const keys = ['a', 'b', 'c'];
+    await Promise.all(keys.map((key) => sender.submit(intentFor(key, { from }))));
+    for (const key of keys) {
+      expect(await settled(sender, key)).toMatchObject({ tag: 'mined', wallet: from });
+    }
+    const stranger = '0x00000000000000000000000000000000000000aa';
+    expect(await sender.submit(intentFor('e', { from: stranger }))).toMatchObject({
+      tag: 'refused',
+      reason: 'no_wallet',
+    });
+    expect((await executions(anvil.url)).size).toBe(3);
+  });
+
   it('goes on with the others when one runs out of ETH while holding work (case 11)', async () => {
     bench = await openBench({
       wallets: 2,

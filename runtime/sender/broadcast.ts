@@ -4,6 +4,7 @@
  */
 import type { Hex } from 'viem';
 import { keccak256 } from 'viem/utils';
+import { Overtaken } from '../store/lead.ts';
 import { classifySend, type SendVerdict } from './classify.ts';
 import type { SenderContext } from './context.ts';
 import { type Attempt, type Entry, liveAttempts, newestAttempt } from './entry.ts';
@@ -141,15 +142,17 @@ export class Broadcaster {
     return { entry: stored, attempt };
   }
 
-  /** Sends the newest bytes to the first endpoint that takes them. */
+  /** Sends the newest bytes to the first endpoint that takes them. @throws Overtaken before anything is sent */
   async send(entry: Entry, wallet: Wallet): Promise<SendOutcome> {
     const attempt = newestAttempt(entry);
     if (attempt === null) return 'held';
+    const { fence, rpc } = this.#context;
+    if (!fence.holds()) throw new Overtaken();
     const note = this.note(entry.key);
     note.sending = true;
     let answers: readonly RpcAnswer[];
     try {
-      answers = await this.#context.rpc.untilResult(sendCall(attempt));
+      answers = await rpc.untilResult(sendCall(attempt), () => fence.holds());
     } finally {
       note.sending = false;
     }
@@ -174,6 +177,7 @@ export class Broadcaster {
       })
       .slice(0, RESENDS_PER_TICK);
     if (due.length === 0) return;
+    if (!this.#context.fence.holds()) throw new Overtaken();
     this.#context.metrics.event('rebroadcast');
     this.#context.logger.debug({ count: due.length }, 'sending the same bytes again');
     const answers = await this.#context.rpc.everywhere(due.map(({ attempt }) => sendCall(attempt)));

@@ -1,5 +1,6 @@
 /** What the parts of one sender share. */
 import type { Logger } from 'pino';
+import type { Fence } from '../store/lead.ts';
 import type { Head } from './head.ts';
 import type { Journal } from './journal.ts';
 import type { SenderMetrics } from './metrics.ts';
@@ -33,6 +34,8 @@ export type DurablePoint = (typeof DURABLE_POINTS)[number];
 export type SenderContext = {
   readonly rpc: Rpc;
   readonly journal: Journal;
+  /** Asked before every broadcast: a process that no longer leads sends nothing more, not even what it has stored. */
+  readonly fence: Fence;
   readonly wallets: Wallets;
   readonly head: Head;
   readonly settings: SenderSettings;

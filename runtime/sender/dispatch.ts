@@ -7,7 +7,7 @@ import { type Broadcaster, SigningError } from './broadcast.ts';
 import type { SenderContext } from './context.ts';
 import { type Entry, newestAttempt } from './entry.ts';
 import type { Fees } from './fees.ts';
-import { JournalConflict } from './journal.ts';
+import { isNotOurs } from './journal.ts';
 import { NO_ANSWER, type Preparation, prepare } from './prepare.ts';
 import { syncWallets } from './sync.ts';
 import type { Refusal } from './types.ts';
@@ -103,7 +103,7 @@ export class Dispatcher {
       else if (step.tag === 'busy') this.#retries.set(key, this.#pause());
       else this.#retries.delete(key);
     } catch (error) {
-      if (error instanceof JournalConflict) return this.#fatal(error);
+      if (isNotOurs(error)) return this.#fatal(error);
       if (error instanceof SigningError) {
         this.#context.logger.error({ err: error.cause, intent: key }, error.message);
         return await this.#refuse(key, 'rejected_by_node', error.message);
@@ -120,9 +120,13 @@ export class Dispatcher {
     let tiedUp = false;
     let refreshed = false;
     for (;;) {
-      const pick = this.#context.wallets.pick(tried);
+      const { from } = entry.intent;
+      const { wallets } = this.#context;
+      const pick = from === undefined ? wallets.pick(tried) : wallets.pickOnly(from, tried);
       if (pick.tag === 'none') {
-        return { tag: 'refuse', reason: 'no_wallet', message: 'no key is loaded' };
+        const message =
+          from === undefined ? 'no key is loaded' : `the key of ${from} is not loaded`;
+        return { tag: 'refuse', reason: 'no_wallet', message };
       }
       if (pick.tag === 'busy' || (pick.tag === 'unfunded' && tiedUp)) return { tag: 'busy' };
       if (pick.tag === 'unfunded') {

@@ -1,9 +1,11 @@
 /**
  * The journal: every intent and every signed byte string, on disk before it matters. What is not final is kept in
  * memory too; changes to one intent run one after another, and a row changes only from the version that was read.
+ * Every write is made under the fence: a process that no longer leads writes nothing.
  */
-import type { Kysely } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import type { Address, Hex } from 'viem';
+import { type Fence, Overtaken, unfenced } from '../store/lead.ts';
 import { applyEvent, type Entry, type EntryEvent, isFinal } from './entry.ts';
 import { attemptRowOf, entryOf, rowOf, type SenderTables } from './tables.ts';
 import type { Intent } from './types.ts';
@@ -16,6 +18,11 @@ export class JournalConflict extends Error {
   }
 }
 
+/** Whether the journal is another process's: nothing may be sent after it, whatever was going on. */
+export function isNotOurs(error: unknown): boolean {
+  return error instanceof JournalConflict || error instanceof Overtaken;
+}
+
 export type JournalListener = (entry: Entry) => void;
 
 const KEYS_PER_QUERY = 200;
@@ -23,14 +30,16 @@ const KEYS_PER_QUERY = 200;
 export class Journal {
   readonly #db: Kysely<SenderTables>;
   readonly #clock: () => number;
+  readonly #fence: Fence;
   readonly #active = new Map<string, Entry>();
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #listeners = new Set<JournalListener>();
   #seq = 0;
 
-  constructor(db: Kysely<SenderTables>, clock: () => number) {
+  constructor(db: Kysely<SenderTables>, clock: () => number, fence: Fence = unfenced) {
     this.#db = db;
     this.#clock = clock;
+    this.#fence = fence;
   }
 
   /** Reads back everything that is not final, and where the sequence stands. */
@@ -91,7 +100,9 @@ export class Journal {
         updatedAt: now,
         attempts: [],
       };
-      await this.#db.insertInto('sender_intent').values(rowOf(entry)).execute();
+      await this.#fenced(async (trx) => {
+        await trx.insertInto('sender_intent').values(rowOf(entry)).execute();
+      });
       this.#active.set(entry.key, entry);
       return { created: true, entry };
     });
@@ -171,7 +182,7 @@ export class Journal {
 
   async #write(entry: Entry, next: Entry, event: EntryEvent): Promise<void> {
     const { key, seq: _seq, created_at: _created, ...columns } = rowOf(next);
-    await this.#db.transaction().execute(async (trx) => {
+    await this.#fenced(async (trx) => {
       if (event.type === 'persisted') {
         await trx.insertInto('sender_attempt').values(attemptRowOf(key, event.attempt)).execute();
       }
@@ -182,6 +193,13 @@ export class Journal {
         .where('version', '=', entry.version)
         .executeTakeFirst();
       if (result.numUpdatedRows !== 1n) throw new JournalConflict(key);
+    });
+  }
+
+  async #fenced(work: (trx: Transaction<SenderTables>) => Promise<void>): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      await this.#fence.check(trx);
+      await work(trx);
     });
   }
 

@@ -26,6 +26,9 @@ export type SenderMetrics = {
 /**
  * @param prefix `basket_<process>`; every name is `<prefix>_sender_…`.
  * @param status read when the metrics are scraped.
+ *
+ * A process that leads anew has a new sender: its metrics take the place of the old one's and count from zero, as after
+ * a restart.
  */
 export function createSenderMetrics(
   registry: Registry,
@@ -34,6 +37,9 @@ export function createSenderMetrics(
 ): SenderMetrics {
   const registers = [registry];
   const name = (rest: string) => `${prefix}_sender_${rest}`;
+  for (const { name: known } of registry.getMetricsAsArray()) {
+    if (known.startsWith(name(''))) registry.removeSingleMetric(known);
+  }
   const settled = new Counter({
     name: name('settled_total'),
     help: 'Intents by what they came to (a reorg can count one twice).',

@@ -10,7 +10,7 @@ import type { SenderContext } from './context.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { type Entry, isIncluded, liveAttempts, type Receipt } from './entry.ts';
 import { type HeadChange, latestBlock, readBlock } from './head.ts';
-import { JournalConflict } from './journal.ts';
+import { isNotOurs } from './journal.ts';
 import { type ReceiptView, readReceipt, readReceipts, receiptCall } from './receipts.ts';
 import type { Replacer } from './replace.ts';
 import { balanceCall, countCall, noteBalance, noteCount } from './sync.ts';
@@ -156,7 +156,7 @@ export class Reconciler {
           : await this.#include(entry, view);
         moved = settled || moved;
       } catch (error) {
-        if (error instanceof JournalConflict) throw error;
+        if (isNotOurs(error)) throw error;
         // A fault of the store about one row: the next turn tries again, and the others do not wait for it.
         faults.push(error);
       }

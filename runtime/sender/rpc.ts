@@ -24,8 +24,11 @@ export type RpcAnswer =
 export interface Rpc {
   /** All calls to one endpoint, in one request where it takes batches; the next endpoint when nothing came back. */
   batch(calls: readonly RpcCall[]): Promise<readonly RpcAnswer[]>;
-  /** One call to every endpoint in turn until one returns a result; all answers, in order of asking. */
-  untilResult(call: RpcCall): Promise<readonly RpcAnswer[]>;
+  /**
+   * One call to every endpoint in turn until one returns a result; all answers, in order of asking.
+   * @param goOn asked before every endpoint but the first
+   */
+  untilResult(call: RpcCall, goOn?: () => boolean): Promise<readonly RpcAnswer[]>;
   /** The same calls to every endpoint at once; per call, the answers of all of them. */
   everywhere(calls: readonly RpcCall[]): Promise<readonly (readonly RpcAnswer[])[]>;
   /**
@@ -190,9 +193,10 @@ export function createRpc(options: RpcOptions): Rpc {
 
   return {
     batch,
-    untilResult: async (call) => {
+    untilResult: async (call, goOn = () => true) => {
       const answers: RpcAnswer[] = [];
-      for (const endpoint of inOrder()) {
+      for (const [index, endpoint] of inOrder().entries()) {
+        if (index > 0 && !goOn()) break;
         const [answer] = await ask(endpoint, [call], limit);
         if (answer) answers.push(answer);
         if (answer?.tag === 'result') break;

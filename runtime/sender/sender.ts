@@ -11,13 +11,16 @@
  * 6. Included is not final: a receipt is read again at the confirmation depth; a reorg returns it to broadcast.
  * 7. Nothing waits for ever: every wait has a deadline, every map a bound.
  *
- * One process sends from a wallet and a journal at a time; the store's exclusive lock holds that.
+ * One process sends from a wallet and a journal at a time: the store's exclusive lock holds that, or, among replicas,
+ * the lead. Of a leader that was overtaken nothing is written any more, so what it may still put on the wire are bytes
+ * that the next leader found in the journal: it keeps their nonces and sends the same ones.
  */
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { LocalAccount } from 'viem/accounts';
 import { steadyNow } from '../clock.ts';
+import { type Fence, Overtaken, unfenced } from '../store/lead.ts';
 import type { Store } from '../store/store.ts';
 import { boot } from './boot.ts';
 import { Broadcaster } from './broadcast.ts';
@@ -26,7 +29,7 @@ import { Dispatcher } from './dispatch.ts';
 import { type Entry, isFinal, isIncluded, isInFlight, publicState } from './entry.ts';
 import { Head } from './head.ts';
 import { checkedIntent, sameTerms } from './intent.ts';
-import { Journal, JournalConflict } from './journal.ts';
+import { isNotOurs, Journal } from './journal.ts';
 import { createSenderMetrics } from './metrics.ts';
 import type { SenderSettings } from './options.ts';
 import { Reconciler } from './reconcile.ts';
@@ -42,8 +45,10 @@ export type SenderDeps<DB extends SenderTables> = {
   rpc: { urls: readonly string[]; timeoutMs: number } | Rpc;
   chainId: number;
   wallets: readonly LocalAccount[];
-  /** Opened with `senderMigrations` among its migrations and `exclusive` set. */
+  /** Opened with `senderMigrations` among its migrations, and `exclusive` set unless there is a `fence`. */
   store: Store<DB>;
+  /** Where several processes share the store: of the lead under which this sender writes and sends. */
+  fence?: Fence;
   settings: SenderSettings;
   logger: Logger;
   registry: Registry;
@@ -51,7 +56,10 @@ export type SenderDeps<DB extends SenderTables> = {
   metricsPrefix: string;
   /** Longest wait of `start()` for chain and journal, default 30 s. */
   startTimeoutMs?: number;
-  /** The journal was written by another process: stop. Default: the error is logged and the sender refuses work. */
+  /**
+   * The journal was written by another process, or the lead is lost (`Overtaken`): the sender has stopped for good.
+   * Default: the error is logged and the sender refuses work.
+   */
   onFatal?: (error: unknown) => void;
   /** For tests that end the process at a certain moment. */
   onDurablePoint?: (point: DurablePoint) => void;
@@ -77,6 +85,7 @@ class OneSender<DB extends SenderTables> implements Sender {
   readonly #waits = new Waits();
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new';
   #loop: Promise<void> = Promise.resolve();
+  #ended: Promise<void> | null = null;
   #wake: (() => void) | null = null;
   #nudged = false;
   #quietTicks = 0;
@@ -84,10 +93,12 @@ class OneSender<DB extends SenderTables> implements Sender {
   constructor(deps: SenderDeps<DB>) {
     this.#deps = deps;
     const clock = deps.clock ?? steadyNow;
+    const fence = deps.fence ?? unfenced;
     this.#context = {
       rpc: 'urls' in deps.rpc ? createRpc(deps.rpc) : deps.rpc,
       // The sender's tables are part of the process's own; kysely's types do not narrow by themselves.
-      journal: new Journal(deps.store.db as unknown as Kysely<SenderTables>, clock),
+      journal: new Journal(deps.store.db as unknown as Kysely<SenderTables>, clock, fence),
+      fence,
       wallets: new Wallets(deps.wallets, deps.settings.maxInFlightPerWallet),
       head: new Head(),
       settings: deps.settings,
@@ -124,7 +135,7 @@ class OneSender<DB extends SenderTables> implements Sender {
         return refusal('queue_full', `${settings.queueLimit} intents wait already`);
       }
     }
-    const { created, entry } = await journal.insert(intent);
+    const { created, entry } = await this.#inserted(intent);
     if (created) {
       this.#context.onDurablePoint('inserted');
       this.#nudge();
@@ -136,6 +147,15 @@ class OneSender<DB extends SenderTables> implements Sender {
     const last = await journal.load(intent.key);
     if (last === null) throw new Error(`intent ${intent.key} vanished from the journal`);
     return publicState(last);
+  }
+
+  async #inserted(intent: Intent): ReturnType<Journal['insert']> {
+    try {
+      return await this.#context.journal.insert(intent);
+    } catch (error) {
+      if (isNotOurs(error)) this.#fail(error);
+      throw error;
+    }
   }
 
   async wait(key: string, until: WaitUntil, timeoutMs: number): Promise<IntentState | null> {
@@ -191,14 +211,18 @@ class OneSender<DB extends SenderTables> implements Sender {
   }
 
   async stop(drainMs: number): Promise<void> {
-    if (this.#state === 'stopped') return;
+    this.#ended ??= this.#end(drainMs);
+    await this.#ended;
+  }
+
+  async #end(drainMs: number): Promise<void> {
     const running = this.#state === 'running';
-    this.#state = 'stopping';
+    if (this.#state !== 'stopped') this.#state = 'stopping';
     const { journal, clock, logger } = this.#context;
     const until = running ? clock() + drainMs : 0;
     const open = (): boolean =>
       [...journal.active()].some(({ phase }) => phase === 'queued' || isInFlight(phase));
-    while (open() && clock() < until) {
+    while (open() && clock() < until && this.#isServing()) {
       await this.#sleep(Math.min(50, Math.max(1, until - clock())));
     }
     this.#state = 'stopped';
@@ -220,7 +244,7 @@ class OneSender<DB extends SenderTables> implements Sender {
         this.#dispatcher.pump();
         delay = this.#delayAfter(result);
       } catch (error) {
-        if (error instanceof JournalConflict) return this.#fail(error);
+        if (isNotOurs(error)) return this.#fail(error);
         // A fault of the store, say a full disk: the state on disk still holds, the next turn tries again.
         this.#context.logger.error({ err: error }, 'the sender loop failed, going on');
         delay = QUIET_TICK_MS;
@@ -298,7 +322,12 @@ class OneSender<DB extends SenderTables> implements Sender {
   }
 
   #fail(error: unknown): void {
-    this.#context.logger.fatal({ err: error }, 'the sender stops: its journal is not its own');
+    if (this.#state === 'stopped') return;
+    if (error instanceof Overtaken) {
+      this.#context.logger.warn('the sender stops: this process no longer leads');
+    } else {
+      this.#context.logger.fatal({ err: error }, 'the sender stops: its journal is not its own');
+    }
     this.#state = 'stopped';
     this.#waits.wakeAll();
     this.#wake?.();

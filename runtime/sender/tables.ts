@@ -1,6 +1,7 @@
 /** The sender's rows: plain columns that SQLite and PostgreSQL keep alike, and their migration. */
 import { type Selectable, sql } from 'kysely';
 import type { Address, Hex } from 'viem';
+import { leadMigration } from '../store/lead.ts';
 import type { Migrations } from '../store/store.ts';
 import type { Attempt, Entry, Phase } from './entry.ts';
 import type { IntentMeta, Refusal } from './types.ts';
@@ -18,6 +19,8 @@ export type SenderTables = {
     not_after: number | null;
     max_fee_wei: string | null;
     meta: string | null;
+    /** The one wallet that may send it; null: any. */
+    from_wallet: string | null;
     phase: Phase;
     wallet: string | null;
     nonce: number | null;
@@ -116,6 +119,12 @@ export const senderMigrations: Migrations = {
         .execute();
     },
   },
+  'sender-002-from': {
+    up: async (db) => {
+      await db.schema.alterTable('sender_intent').addColumn('from_wallet', 'text').execute();
+    },
+  },
+  'sender-003-lead': leadMigration,
 };
 
 type IntentRow = Selectable<SenderTables['sender_intent']>;
@@ -135,6 +144,7 @@ export function rowOf(entry: Entry): IntentRow {
     not_after: intent.notAfter ?? null,
     max_fee_wei: intent.maxFeePerGas?.toString() ?? null,
     meta: intent.meta === undefined ? null : JSON.stringify(intent.meta),
+    from_wallet: intent.from ?? null,
     phase: entry.phase,
     wallet: entry.wallet,
     nonce: entry.nonce,
@@ -164,6 +174,7 @@ export function entryOf(row: IntentRow, attempts: readonly AttemptRow[]): Entry 
       to: row.target as Address,
       data: row.calldata as Hex,
       value: BigInt(row.value_wei),
+      ...(row.from_wallet === null ? {} : { from: row.from_wallet as Address }),
       ...(row.gas === null ? {} : { gas: BigInt(row.gas) }),
       ...(row.not_after === null ? {} : { notAfter: row.not_after }),
       ...(row.max_fee_wei === null ? {} : { maxFeePerGas: BigInt(row.max_fee_wei) }),

@@ -17,6 +17,8 @@ export type Intent = {
   to: Address;
   data: Hex;
   value: bigint;
+  /** The one wallet that may send it, where that matters: a transfer of what this wallet holds. Absent: any. */
+  from?: Address;
   /**
    * Gas limit, headroom included, when the caller has just simulated as the wallet; otherwise the sender estimates
    * (which is its simulation) and adds headroom. A revert there refuses the intent before a nonce is claimed.

@@ -139,11 +139,14 @@ export class Wallets {
     return best === null ? { tag: 'busy' } : { tag: 'wallet', wallet: best };
   }
 
-  /** A particular wallet for an intent that is bound to it. */
-  pickBound(address: Address): Pick {
-    const wallet = this.of(address);
-    if (wallet.account === null) return { tag: 'none' };
-    return { tag: 'wallet', wallet };
+  /** The one wallet that may send an intent: no other helps when it cannot. */
+  pickOnly(address: Address, without: ReadonlySet<Address>): Pick {
+    const wallet = this.#wallets.get(address);
+    if (wallet === undefined || wallet.account === null) return { tag: 'none' };
+    if (wallet.blocked() !== null || without.has(address)) {
+      return { tag: 'unfunded', message: wallet.problem() ?? 'its wallet has not enough ETH' };
+    }
+    return load(wallet) >= this.#maxInFlight ? { tag: 'busy' } : { tag: 'wallet', wallet };
   }
 }
 
