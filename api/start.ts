@@ -19,7 +19,7 @@ import type { ApiConfig } from './config.ts';
 import { UnpaidPositions } from './cover/payouts-unpaid.ts';
 import { Indexer } from './indexer/indexer.ts';
 import { IndexLead } from './indexer/lead.ts';
-import { LogReader } from './indexer/log-reader.ts';
+import { LogReader } from '../runtime/chain/log-reader.ts';
 import { apiProjections, indexIdentity } from './indexer/projections.ts';
 import { gatherStatistics } from './indexer/statistics.ts';
 import { VaultSet } from './indexer/vault-set.ts';

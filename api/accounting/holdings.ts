@@ -2,8 +2,8 @@
 import { type Address, erc20Abi } from 'viem';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import type { Basket } from '../catalog/catalog.ts';
-import { planBlock } from '../chain/block-time.ts';
-import { ReadBatch, required } from '../chain/read-batch.ts';
+import { planBlock } from '../../runtime/chain/block-time.ts';
+import { ReadBatch, required } from '../../runtime/chain/read-batch.ts';
 import type { Service } from '../service.ts';
 
 /** Shares 1e18; those in open exit orders are still their owner's. `shares` = `wallet` + `escrowed`. */

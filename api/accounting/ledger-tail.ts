@@ -4,7 +4,7 @@
 import type { Address, PublicClient } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { ApiError } from '../../runtime/errors.ts';
-import { readLogs } from '../indexer/read-logs.ts';
+import { readLogs } from '../../runtime/chain/read-logs.ts';
 import type { Projection } from '../indexer/projection.ts';
 import { accountingProjection, rowsOf } from './accounting-projection.ts';
 import { type Protocol, protocolOf, type TransactionRows } from './read-transaction.ts';

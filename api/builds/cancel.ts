@@ -3,9 +3,9 @@ import { type Address, encodeFunctionData, type Hex, isAddressEqual, zeroAddress
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { ApiError } from '../../runtime/errors.ts';
-import { planBlock } from '../chain/block-time.ts';
+import { planBlock } from '../../runtime/chain/block-time.ts';
 import type { Simulation } from '../chain/dry-run.ts';
-import { optional, type Pending, ReadBatch } from '../chain/read-batch.ts';
+import { optional, type Pending, ReadBatch } from '../../runtime/chain/read-batch.ts';
 import { type Order, type OrderState, planState } from '../orders/order-index.ts';
 import type { CancelRequest } from '../schemas/transactions.ts';
 import type { Service } from '../service.ts';

@@ -1,7 +1,7 @@
 /** What every build shares: the approval, the dry run, the warnings (wire.md, Plans), and the block it was made at. */
 import { type Address, encodeFunctionData, erc20Abi, type Hex, multicall3Abi } from 'viem';
 import { formatDecimal } from '../../contracts-abi/rounding.ts';
-import type { BlockSeen } from '../chain/block-time.ts';
+import type { BlockSeen } from '../../runtime/chain/block-time.ts';
 import {
   dryRun,
   dryRunAfterApproval,
@@ -9,7 +9,7 @@ import {
   NOT_ASKED,
   type Simulation,
 } from '../chain/dry-run.ts';
-import { type Pending, type ReadBatch, required } from '../chain/read-batch.ts';
+import { type Pending, type ReadBatch, required } from '../../runtime/chain/read-batch.ts';
 import type { Service } from '../service.ts';
 
 type Tx = { to: Address; data: Hex; value: string };

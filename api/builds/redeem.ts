@@ -1,9 +1,9 @@
 /** Takes the constituents of shares instead of USDG, free of charge (IBasketVault.redeem). */
 import { type Address, encodeFunctionData, erc20Abi } from 'viem';
 import { basketVaultAbi } from '../../contracts-abi/generated/index.ts';
-import { planBlock } from '../chain/block-time.ts';
+import { planBlock } from '../../runtime/chain/block-time.ts';
 import { refuseSurely } from '../chain/newest-block.ts';
-import { type BlockId, ReadBatch, required } from '../chain/read-batch.ts';
+import { type BlockId, ReadBatch, required } from '../../runtime/chain/read-batch.ts';
 import type { RedeemRequest } from '../schemas/transactions.ts';
 import { basketOf, type Service } from '../service.ts';
 import { finishPlan, NO_FEES, type Plan, planEth } from './plan.ts';

@@ -3,7 +3,7 @@ import { formatDecimal } from '../../contracts-abi/rounding.ts';
 import { ApiError, type StatusOverride } from '../../runtime/errors.ts';
 import type { Basket } from '../catalog/catalog.ts';
 import type { BasketMark } from '../marks/snapshot.ts';
-import type { NoRoute } from '../quotes/basket-quote.ts';
+import type { NoRoute } from '../../runtime/quotes/basket-quote.ts';
 
 export function noRoute(basket: Basket, missing: NoRoute): ApiError {
   return new ApiError(

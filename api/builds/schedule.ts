@@ -7,8 +7,8 @@ import {
 } from '../../contracts-abi/constants.ts';
 import { scheduleEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { ApiError } from '../../runtime/errors.ts';
-import { planBlock } from '../chain/block-time.ts';
-import { ReadBatch, required } from '../chain/read-batch.ts';
+import { planBlock } from '../../runtime/chain/block-time.ts';
+import { ReadBatch, required } from '../../runtime/chain/read-batch.ts';
 import type { ScheduleRequest } from '../schemas/transactions.ts';
 import { basketOf, type Service } from '../service.ts';
 import { buyOrderFees } from './limit.ts';

@@ -3,14 +3,10 @@
  * the registry, the vaults and the Uniswap factory; the registry is the only source of token addresses.
  */
 import type { Address } from 'viem';
-import type { Route } from '../quotes/routes.ts';
+import type { QuotedConstituent } from '../../runtime/quotes/quoted-basket.ts';
 
-export type Constituent = {
-  symbol: string;
-  token: Address;
+export type Constituent = QuotedConstituent & {
   decimals: number;
-  /** Token base units per 1e18 shares at genesis. */
-  genesisUnits: bigint;
   /** Decimals at genesis, which NAVs are computed with. */
   genesisDecimals: number;
   /** The pool that prices it, against USDG or WETH; null: none (or USDG itself). */
@@ -18,9 +14,6 @@ export type Constituent = {
   viaWeth: boolean;
   /** Share of the opening NAV, as a fraction; null where the deployment file does not say. */
   targetWeight: number | null;
-  /** Swaps that buy the token for USDG. Empty where there is none, or where the token is USDG itself. */
-  routes: readonly Route[];
-  isUsdg: boolean;
 };
 
 export type Basket = {

@@ -1,13 +1,10 @@
 /** Reads the catalog from the chain: three aggregated calls, at start and every few minutes. */
 import { type Address, erc20Abi, isAddressEqual, type PublicClient, zeroAddress } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
-import {
-  basketRegistryAbi,
-  basketVaultAbi,
-  uniswapV3FactoryAbi,
-} from '../../contracts-abi/generated/index.ts';
-import { optional, ReadBatch, required } from '../chain/read-batch.ts';
-import { FEE_TIERS, routesTo, type TokenPools } from '../quotes/routes.ts';
+import { basketRegistryAbi, basketVaultAbi } from '../../contracts-abi/generated/index.ts';
+import { optional, ReadBatch, required } from '../../runtime/chain/read-batch.ts';
+import { planTokenPools, planWethTiers } from '../../runtime/quotes/pools.ts';
+import { routesTo, type TokenPools } from '../../runtime/quotes/routes.ts';
 import { type Basket, Catalog } from './catalog.ts';
 
 type Token = { symbol: string; decimals: number; pools: TokenPools };
@@ -100,31 +97,13 @@ async function readTokens(
   deployment: Deployment,
   addresses: readonly Address[],
 ): Promise<{ tokens: Map<Address, Token>; wethUsdgTiers: number[] }> {
-  const { usdg, weth } = deployment;
   const batch = new ReadBatch();
-  const tiersOf = (a: Address, b: Address) => {
-    if (isAddressEqual(a, b)) return () => [];
-    const pending = FEE_TIERS.map((fee) => ({
-      fee,
-      pool: batch.add({
-        to: deployment.uniswapV3Factory,
-        abi: uniswapV3FactoryAbi,
-        functionName: 'getPool',
-        args: [a, b, fee],
-      }),
-    }));
-    return () =>
-      pending
-        .filter(({ pool }) => required(pool, 'the Uniswap factory') !== zeroAddress)
-        .map(({ fee }) => fee);
-  };
-  const wethUsdg = tiersOf(weth, usdg);
+  const wethUsdg = planWethTiers(batch, deployment);
   const reads = addresses.map((token) => ({
     token,
     symbol: batch.add({ to: token, abi: erc20Abi, functionName: 'symbol', args: [] }),
     decimals: batch.add({ to: token, abi: erc20Abi, functionName: 'decimals', args: [] }),
-    usdg: tiersOf(token, usdg),
-    weth: tiersOf(token, weth),
+    pools: planTokenPools(batch, deployment, token),
   }));
   await batch.send(client, deployment.multicall3);
   const tokens = new Map<Address, Token>();
@@ -133,7 +112,7 @@ async function readTokens(
       // A token without a readable symbol is still one of the basket's: show its address.
       symbol: optional(read.symbol) ?? read.token,
       decimals: required(read.decimals, `the decimals of ${read.token}`),
-      pools: { usdg: read.usdg(), weth: read.weth() },
+      pools: read.pools(),
     });
   }
   return { tokens, wethUsdgTiers: wethUsdg() };

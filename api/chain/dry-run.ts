@@ -1,7 +1,7 @@
 /** A real dry run of a transaction as its sender (interface.md section 2, TxPlan.simulation). */
 import { type Address, type Hex, numberToHex, type PublicClient } from 'viem';
 import { describeRevert, revertDataOf } from '../../contracts-abi/revert.ts';
-import type { BlockSeen } from './block-time.ts';
+import type { BlockSeen } from '../../runtime/chain/block-time.ts';
 
 /** What a dry run found. `gas`: a gas limit, headroom included, as a decimal string. */
 export type DryRun =

@@ -4,7 +4,7 @@
  */
 import { numberToHex, type PublicClient } from 'viem';
 import { ApiError, type ErrorCode } from '../../runtime/errors.ts';
-import type { BlockId } from './read-batch.ts';
+import type { BlockId } from '../../runtime/chain/read-batch.ts';
 
 export class NewestBlock {
   #number = 0;

@@ -6,37 +6,31 @@
  * from the index. Each is then run within an aggregated call: what is announced has passed there, with the fee that it
  * paid, in the order in which it is announced.
  */
-import { type Address, encodeFunctionData, type Hex, zeroAddress } from 'viem';
-import { SNAPSHOT_VALIDITY } from '../../contracts-abi/constants.ts';
+import type { Address } from 'viem';
 import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
-import { decodeRevert, describeRevert } from '../../contracts-abi/revert.ts';
-import { planBlockTime } from '../chain/block-time.ts';
-import { optional, type Pending, ReadBatch, required } from '../chain/read-batch.ts';
-import { ScanBoard } from '../jobs/board.ts';
-import type { Service } from '../service.ts';
+import { planBlockTime } from '../../runtime/chain/block-time.ts';
+import { ReadBatch, required } from '../../runtime/chain/read-batch.ts';
+import {
+  type CoverWork,
+  type PayoutType,
+  planRun,
+  POSITIONS_PER_PAYOUT,
+  type Run,
+  RUNS_PER_CALL,
+  stepId,
+} from '../../runtime/cover/cover-work.ts';
 import {
   type CoverOutcome,
-  type CoverStep,
   isOver,
   outcomeOf,
   stepDue,
   type WeekTimes,
-} from './payouts-due.ts';
-
-type PayoutType = CoverStep | 'payout';
-
-type Work = {
-  type: PayoutType;
-  /** Of a step: week and vault in one number. Of a payout: its first position. */
-  id: bigint;
-  vault: Address;
-  week: number;
-  /** What a payout pays; empty for a step. */
-  positions: readonly bigint[];
-};
+} from '../../runtime/cover/steps-due.ts';
+import { ScanBoard } from '../jobs/board.ts';
+import type { Service } from '../service.ts';
 
 /** `feeUsdg`: USDG base units that its executor gets. */
-export type Payout = Work & { contract: Address; ticker: string; feeUsdg: bigint };
+export type Payout = CoverWork & { contract: Address; ticker: string; feeUsdg: bigint };
 
 type Skipped = { type: PayoutType; id: bigint; reason: string };
 
@@ -47,12 +41,8 @@ export type PayoutScan = {
   skipped: readonly Skipped[];
 };
 
-/** A payout hands each transfer 400,000 gas: so many fit into one transaction, and so few cost little to lose. */
-const POSITIONS_PER_PAYOUT = 20;
 const MAX_POSITIONS = 400;
 const MAX_STEPS = 200;
-/** Runs in one aggregated call: a snapshot reads pools far back. */
-const RUNS_PER_CALL = 3;
 const SCAN_DEADLINE_MS = 10_000;
 
 type MarketState = { outcome: CoverOutcome; sold: boolean };
@@ -80,7 +70,7 @@ class PayoutScanner {
   /** @throws ApiError UPSTREAM; what the store throws; the signal's reason once it is aborted. */
   async scan(signal: AbortSignal): Promise<PayoutScan> {
     const { chainTime, feePool, markets } = await this.#readMarkets(signal);
-    const work: Work[] = [];
+    const work: CoverWork[] = [];
     for (const { week, vault, times, state } of markets) {
       const step = stepDue(state, times, chainTime);
       if (step !== null)
@@ -141,9 +131,9 @@ class PayoutScanner {
   }
 
   /** Batches of positions of weeks with an outcome; marks as over what has none left. */
-  async #unpaid(markets: readonly LiveMarket[], chainTime: number): Promise<Work[]> {
+  async #unpaid(markets: readonly LiveMarket[], chainTime: number): Promise<CoverWork[]> {
     const { unpaid, indexer } = this.#service;
-    const work: Work[] = [];
+    const work: CoverWork[] = [];
     let room = MAX_POSITIONS;
     for (const { week, vault, times, state } of markets) {
       const final = state.outcome === 'settled' || state.outcome === 'void';
@@ -166,7 +156,7 @@ class PayoutScanner {
   }
 
   /** Runs everything on the chain's newest state, in order; nothing of it stays. */
-  async #run(work: readonly Work[], signal: AbortSignal): Promise<Run[]> {
+  async #run(work: readonly CoverWork[], signal: AbortSignal): Promise<Run[]> {
     const { client, deployment } = this.#service;
     const runs: Run[] = [];
     for (let start = 0; start < work.length; start += RUNS_PER_CALL) {
@@ -207,104 +197,10 @@ class PayoutScanner {
   }
 }
 
-type RunOutcome =
-  | { tag: 'passed'; reward: bigint; positions: readonly bigint[] }
-  | { tag: 'failed'; reason: string }
-  /** Somebody has done it already. */
-  | { tag: 'done' };
-
-type Run = { work: Work; outcome: RunOutcome };
-
-function planRun(batch: ReadBatch, coverMarket: Address, work: Work): () => Run {
-  const market = { to: coverMarket, abi: coverMarketAbi } as const;
-  const { type, week, vault, positions } = work;
-  if (type === 'payout') {
-    const dues = positions.map((id) => ({
-      id,
-      // Read before the run in the same call, which pays them.
-      pays: batch.add({ ...market, functionName: 'payoutOf', args: [id] }),
-    }));
-    const run = batch.add({
-      ...market,
-      functionName: 'payout',
-      args: [positions, zeroAddress],
-    });
-    return () => ({ work, outcome: payoutOutcome(dues, run) });
-  }
-  const run = batch.add({
-    ...market,
-    functionName: STEP_FUNCTION[type],
-    args: [week, vault, zeroAddress],
-  });
-  return () => {
-    const result = run();
-    if (result.ok) return { work, outcome: { tag: 'passed', reward: result.value, positions: [] } };
-    const error = decodeRevert(result.revert);
-    return {
-      work,
-      outcome:
-        error?.name === 'WrongOutcome'
-          ? { tag: 'done' }
-          : { tag: 'failed', reason: stepFailure(error, result.revert) },
-    };
-  };
-}
-
-function payoutOutcome(
-  dues: readonly { id: bigint; pays: Pending<readonly [bigint, bigint]> }[],
-  run: Pending<readonly [bigint, bigint]>,
-): RunOutcome {
-  const result = run();
-  if (!result.ok) {
-    return decodeRevert(result.revert)?.name === 'NothingToPay'
-      ? { tag: 'done' }
-      : { tag: 'failed', reason: describeRevert(result.revert) };
-  }
-  const [, reward] = result.value;
-  // A position that is due always has something to pay: at least what its underwriter locked, or its whole payout.
-  const positions = dues.flatMap(({ id, pays }) => {
-    const [toBuyer, toUnderwriter] = optional(pays) ?? [0n, 0n];
-    return toBuyer + toUnderwriter > 0n ? [id] : [];
-  });
-  return { tag: 'passed', reward, positions };
-}
-
-const STEP_FUNCTION = { snapshot: 'snapshot', settle: 'settle', void: 'voidWeek' } as const;
-
-/** NoValidWindow(nextAt) is the one that people need in words: the reference was thin or jumped (rule 22). */
-function stepFailure(error: ReturnType<typeof decodeRevert>, revert: Hex): string {
-  if (error?.name !== 'NoValidWindow') return describeRevert(revert);
-  const nextAt = Number(error.args[0]);
-  return nextAt === 0
-    ? `no valid average NAV in any of its windows: it can be voided ${Number(SNAPSHOT_VALIDITY) / 60} minutes after its moment`
-    : `no valid average NAV in the windows so far: the next one ends at ${new Date(nextAt * 1_000).toISOString()}`;
-}
-
 function least(a: bigint, b: bigint): bigint {
   return a < b ? a : b;
 }
 
 function keyOf(week: number, vault: Address): string {
   return `${week}:${vault}`;
-}
-
-/** A step's id: no other week and basket have it, and no position. */
-function stepId(week: number, vault: Address): bigint {
-  return (BigInt(week) << 160n) | BigInt(vault);
-}
-
-/** Calldata that pays `executor`; the zero address means whoever sends it. */
-export function payoutData(work: Work, executor: Address = zeroAddress): Hex {
-  if (work.type === 'payout') {
-    return encodeFunctionData({
-      abi: coverMarketAbi,
-      functionName: 'payout',
-      args: [work.positions, executor],
-    });
-  }
-  return encodeFunctionData({
-    abi: coverMarketAbi,
-    functionName: STEP_FUNCTION[work.type],
-    args: [work.week, work.vault, executor],
-  });
 }

@@ -1,4 +1,4 @@
-import { ReadBatch } from '../chain/read-batch.ts';
+import { ReadBatch } from '../../runtime/chain/read-batch.ts';
 import { defineEndpoint } from '../http/endpoint.ts';
 import { sessionQuery } from '../schemas/agent.ts';
 import { sessionBody } from '../schemas/responses/agent.ts';

@@ -1,4 +1,4 @@
-import { payoutData } from '../cover/payouts.ts';
+import { payoutData } from '../../runtime/cover/cover-work.ts';
 import { defineEndpoint } from '../http/endpoint.ts';
 import { jobsQuery } from '../schemas/reads.ts';
 import { coverPayoutsBody } from '../schemas/responses/cover-payouts.ts';

@@ -21,7 +21,7 @@ import {
   writeIdentity,
 } from './checkpoints.ts';
 import type { WriteTransaction } from './lead.ts';
-import { inChainOrder, LogReader } from './log-reader.ts';
+import { inChainOrder, LogReader } from '../../runtime/chain/log-reader.ts';
 import type { IndexedLog, Projection } from './projection.ts';
 import { Routing } from './routing.ts';
 import type { VaultSet, VaultTables } from './vault-set.ts';

@@ -1,19 +1,9 @@
 /** What the indexer feeds: tables derived from logs alone, so that they can be undone and replayed. */
 import type { Transaction } from 'kysely';
 import type { Address, Hex } from 'viem';
+import type { IndexedLog } from '../../runtime/chain/read-logs.ts';
 
-export type IndexedLog = {
-  /** Lower case, as in every table that does not say otherwise. */
-  address: Address;
-  topics: readonly Hex[];
-  data: Hex;
-  block: number;
-  /** Of the block, unix seconds. */
-  time: number;
-  blockHash: Hex;
-  logIndex: number;
-  transactionHash: Hex;
-};
+export type { IndexedLog } from '../../runtime/chain/read-logs.ts';
 
 export type Projection<DB> = {
   name: string;

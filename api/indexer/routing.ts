@@ -1,7 +1,7 @@
 /** Which projection wants which log: by emitter and first topic together, never by topic alone. */
 import type { Address, Hex } from 'viem';
 import type { IndexedLog, Projection } from './projection.ts';
-import type { LogFilter } from './read-logs.ts';
+import type { LogFilter } from '../../runtime/chain/read-logs.ts';
 import type { VaultSet } from './vault-set.ts';
 
 export class Routing<DB> {

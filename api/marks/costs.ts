@@ -5,8 +5,8 @@ import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { mintFee } from '../../contracts-abi/fill-pricing.ts';
 import { mulDivDown } from '../../contracts-abi/rounding.ts';
 import type { Basket } from '../catalog/catalog.ts';
-import { ReadBatch } from '../chain/read-batch.ts';
-import { NAV_PER_USDG, planBudgetBuy } from '../quotes/basket-quote.ts';
+import { ReadBatch } from '../../runtime/chain/read-batch.ts';
+import { NAV_PER_USDG, planBudgetBuy } from '../../runtime/quotes/basket-quote.ts';
 import type { BasketMark } from './snapshot.ts';
 
 const MEASURED_GROSS = 1_000n * USD;

@@ -8,7 +8,7 @@ import {
   protocolPauseAbi,
 } from '../../contracts-abi/generated/index.ts';
 import type { Basket, Catalog } from '../catalog/catalog.ts';
-import { optional, ReadBatch, required } from '../chain/read-batch.ts';
+import { optional, ReadBatch, required } from '../../runtime/chain/read-batch.ts';
 
 /** INavOracle.Invalid, in its order. */
 const INVALID = ['None', 'NoPool', 'Cardinality', 'TooYoung', 'Thin', 'Jumpy'] as const;

@@ -6,10 +6,10 @@ import { type Address, numberToHex, type PublicClient } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { uniswapV3PoolAbi } from '../../contracts-abi/generated/index.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { planBlockTime } from '../chain/block-time.ts';
-import { optional, ReadBatch } from '../chain/read-batch.ts';
-import { logRanges } from '../indexer/log-ranges.ts';
-import type { LogReader } from '../indexer/log-reader.ts';
+import { planBlockTime } from '../../runtime/chain/block-time.ts';
+import { optional, ReadBatch } from '../../runtime/chain/read-batch.ts';
+import { logRanges } from '../../runtime/chain/log-ranges.ts';
+import type { LogReader } from '../../runtime/chain/log-reader.ts';
 import { PRICE_TOPICS, swapsIn } from './swap-logs.ts';
 import type { Base } from './tape.ts';
 

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { type Address, BlockNotFoundError, type PublicClient } from 'viem';
 import type { Checkpoint, CheckpointTables } from '../indexer/checkpoints.ts';
 import type { WriteTransaction } from '../indexer/lead.ts';
-import { logRanges } from '../indexer/log-ranges.ts';
+import { logRanges } from '../../runtime/chain/log-ranges.ts';
 import { basePrices, type ChainHistory } from './base-prices.ts';
 import { MINUTE, minutesOf, startOf } from './minutes.ts';
 import {

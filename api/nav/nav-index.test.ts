@@ -6,7 +6,7 @@ import { createLogger } from '../../runtime/logger.ts';
 import { openStore, type Store } from '../../runtime/store/store.ts';
 import { Catalog, type Basket } from '../catalog/catalog.ts';
 import { type CheckpointTables, checkpointMigrations } from '../indexer/checkpoints.ts';
-import { LogReader } from '../indexer/log-reader.ts';
+import { LogReader } from '../../runtime/chain/log-reader.ts';
 import type { IndexedLog } from '../indexer/projection.ts';
 import { NavIndex } from './nav-index.ts';
 import { navRows } from './nav-rows.ts';

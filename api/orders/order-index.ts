@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Address, Hex, PublicClient } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
-import { optional, ReadBatch } from '../chain/read-batch.ts';
+import { optional, ReadBatch } from '../../runtime/chain/read-batch.ts';
 import type { OrderRow, OrderTables } from './order-tables.ts';
 import type { ScheduleTables } from './schedule-tables.ts';
 

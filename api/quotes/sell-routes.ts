@@ -2,10 +2,10 @@
 import type { Address } from 'viem';
 import { basketVaultAbi } from '../../contracts-abi/generated/index.ts';
 import { ApiError } from '../../runtime/errors.ts';
-import { planBlock } from '../chain/block-time.ts';
-import { ReadBatch, required } from '../chain/read-batch.ts';
+import { planBlock } from '../../runtime/chain/block-time.ts';
+import { ReadBatch, required } from '../../runtime/chain/read-batch.ts';
 import type { Service } from '../service.ts';
-import { planSellLegs } from './basket-quote.ts';
+import { planSellLegs } from '../../runtime/quotes/basket-quote.ts';
 
 const NOTE =
   "swaps are the argument of the zapper's sell; each sells exactly amountIn with no least output of its own: bound the whole sale with minUsdg. While unrouted is not empty the zapper would hand those tokens back unsold.";

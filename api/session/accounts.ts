@@ -2,7 +2,7 @@
 import { type Address, type PublicClient } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { accountFactoryAbi } from '../../contracts-abi/generated/index.ts';
-import { ReadBatch, required } from '../chain/read-batch.ts';
+import { ReadBatch, required } from '../../runtime/chain/read-batch.ts';
 
 const MAX_REMEMBERED = 10_000;
 

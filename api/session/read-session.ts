@@ -7,8 +7,8 @@ import {
   sessionModuleAbi,
 } from '../../contracts-abi/generated/index.ts';
 import { dailyFeeCap } from '../../contracts-abi/network-fees.ts';
-import { planBlockTime } from '../chain/block-time.ts';
-import { optional, type ReadBatch, required } from '../chain/read-batch.ts';
+import { planBlockTime } from '../../runtime/chain/block-time.ts';
+import { optional, type ReadBatch, required } from '../../runtime/chain/read-batch.ts';
 import type { Service } from '../service.ts';
 
 /** Amounts in USDG base units. */

@@ -3,7 +3,7 @@ import { type Address, erc20Abi, multicall3Abi } from 'viem';
 import { CHAIN_ID } from '../../contracts-abi/constants.ts';
 import { toNumber } from '../../contracts-abi/rounding.ts';
 import { ApiError } from '../../runtime/errors.ts';
-import { ReadBatch, required } from '../chain/read-batch.ts';
+import { ReadBatch, required } from '../../runtime/chain/read-batch.ts';
 import type { Service } from '../service.ts';
 
 /** Gas of an approval, and of the largest trade: a base and a part per swap, measured with room to spare. */

@@ -2,7 +2,7 @@
 import { type Address, numberToHex, type PublicClient } from 'viem';
 import { readCatalog } from '../../api/catalog/read-catalog.ts';
 import { Indexer } from '../../api/indexer/indexer.ts';
-import { LogReader } from '../../api/indexer/log-reader.ts';
+import { LogReader } from '../../runtime/chain/log-reader.ts';
 import { apiProjections, indexIdentity } from '../../api/indexer/projections.ts';
 import { VaultSet } from '../../api/indexer/vault-set.ts';
 import { NavIndex } from '../../api/nav/nav-index.ts';

@@ -4,7 +4,7 @@ import { Catalog } from '../../api/catalog/catalog.ts';
 import { readCatalog } from '../../api/catalog/read-catalog.ts';
 import { type CheckpointTables, checkpointMigrations } from '../../api/indexer/checkpoints.ts';
 import { Indexer } from '../../api/indexer/indexer.ts';
-import { LogReader } from '../../api/indexer/log-reader.ts';
+import { LogReader } from '../../runtime/chain/log-reader.ts';
 import { VaultSet, type VaultTables, vaultMigrations } from '../../api/indexer/vault-set.ts';
 import { NavHistory } from '../../api/nav/nav-history.ts';
 import { NavIndex } from '../../api/nav/nav-index.ts';

@@ -8,7 +8,19 @@ import {
   type PublicClient,
   type RpcLog,
 } from 'viem';
-import type { IndexedLog } from './projection.ts';
+
+export type IndexedLog = {
+  /** Lower case, as in every table that does not say otherwise. */
+  address: Address;
+  topics: readonly Hex[];
+  data: Hex;
+  block: number;
+  /** Of the block, unix seconds. */
+  time: number;
+  blockHash: Hex;
+  logIndex: number;
+  transactionHash: Hex;
+};
 
 export type LogFilter = {
   addresses: readonly Address[];

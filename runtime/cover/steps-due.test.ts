@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isOver, outcomeOf, stepDue } from './payouts-due.ts';
+import { isOver, outcomeOf, stepDue } from './steps-due.ts';
 
 const times = { close: 100_000, settle: 300_000 };
 const HOUR = 3_600;

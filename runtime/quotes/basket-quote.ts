@@ -8,9 +8,9 @@ import { NAV_SCALE, RAY, SELL_FEE_BPS, SHARE, USD } from '../../contracts-abi/co
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { buyGrossWithin, mintFee } from '../../contracts-abi/fill-pricing.ts';
 import { bpsUp, mulDivDown, mulDivUp } from '../../contracts-abi/rounding.ts';
-import type { Basket, Constituent } from '../catalog/catalog.ts';
 import type { ReadBatch } from '../chain/read-batch.ts';
 import { type PendingQuote, quoteExactInput, quoteExactOutput } from './leg-quotes.ts';
+import type { QuotedBasket, QuotedConstituent } from './quoted-basket.ts';
 import { type Route, reversed } from './routes.ts';
 import { type PushOfLeg, planPushes } from './plan-pushes.ts';
 import { type Push, SharedPools } from './shared-pool.ts';
@@ -38,9 +38,9 @@ type SellQuote = {
 /** `gross` is what the legs yield one after another, and the USDG that the basket holds itself. */
 type SellLegs = {
   gross: bigint;
-  legs: { constituent: Constituent; amountIn: bigint; amountOut: bigint }[];
+  legs: { constituent: QuotedConstituent; amountIn: bigint; amountOut: bigint }[];
   swaps: SwapCall[];
-  unrouted: Constituent[];
+  unrouted: QuotedConstituent[];
 };
 
 export type PendingBuy = () => BuyQuote | NoRoute;
@@ -58,19 +58,19 @@ const BUDGET_SIZES_BPS = [8_800n, 9_700n, 9_950n, 10_200n];
 const LEG_HEADROOM_BPS = 11_000n;
 
 /** Token base units that minting `shares` pulls: rounded up as BasketVault.previewMint. */
-function unitsToMint(part: Constituent, shares: bigint, feeIndex: bigint): bigint {
+function unitsToMint(part: QuotedConstituent, shares: bigint, feeIndex: bigint): bigint {
   return mulDivUp(part.genesisUnits * shares, feeIndex, RAY * SHARE);
 }
 
 /** Token base units that redeeming `shares` yields: rounded down as BasketVault.previewRedeem. */
-function unitsRedeemed(part: Constituent, shares: bigint, feeIndex: bigint): bigint {
+function unitsRedeemed(part: QuotedConstituent, shares: bigint, feeIndex: bigint): bigint {
   return mulDivDown(part.genesisUnits * shares, feeIndex, RAY * SHARE);
 }
 
 function costReads(
   batch: ReadBatch,
   quoter: Address,
-  part: Constituent,
+  part: QuotedConstituent,
   amountOut: bigint,
 ): PendingQuote[] {
   if (part.isUsdg) return [() => ({ amount: amountOut, sqrtPrice: 0n })];
@@ -79,7 +79,7 @@ function costReads(
 
 /** What each route of one constituent costs after the constituents before it; counts the cheapest of them. */
 function costsInTurn(
-  part: Constituent,
+  part: QuotedConstituent,
   quotes: readonly PendingQuote[],
   pools: SharedPools,
   pushOfLeg: PushOfLeg,
@@ -101,7 +101,7 @@ function costsInTurn(
 function costSamples(
   batch: ReadBatch,
   deployment: Deployment,
-  basket: Basket,
+  basket: QuotedBasket,
   sizes: readonly bigint[],
   feeIndex: bigint,
 ): () => CostSample[] {
@@ -123,7 +123,7 @@ function costSamples(
     });
 }
 
-function unitsOf(basket: Basket, feeIndex: bigint): UnitsFor {
+function unitsOf(basket: QuotedBasket, feeIndex: bigint): UnitsFor {
   return (constituent, shares) => {
     const part = basket.constituents[constituent];
     if (part === undefined) throw new RangeError(`no constituent ${constituent}`);
@@ -131,25 +131,25 @@ function unitsOf(basket: Basket, feeIndex: bigint): UnitsFor {
   };
 }
 
-function routeAt(part: Constituent, index: number): Route {
+function routeAt(part: QuotedConstituent, index: number): Route {
   const route = part.routes[index];
   if (route === undefined) throw new Error(`no route ${index} of ${part.symbol}`);
   return route;
 }
 
-function withoutRoute(basket: Basket): NoRoute | null {
+function withoutRoute(basket: QuotedBasket): NoRoute | null {
   const missing = basket.constituents.find((part) => !part.isUsdg && part.routes.length === 0);
   return missing === undefined ? null : { tag: 'no_route', symbol: missing.symbol };
 }
 
-function noRouteAt(basket: Basket, index: number): NoRoute {
+function noRouteAt(basket: QuotedBasket, index: number): NoRoute {
   return { tag: 'no_route', symbol: basket.constituents[index]?.symbol ?? '?' };
 }
 
 function eachLeg<T>(
-  basket: Basket,
+  basket: QuotedBasket,
   legs: readonly SizedLeg[],
-  use: (part: Constituent, leg: SizedLeg) => T,
+  use: (part: QuotedConstituent, leg: SizedLeg) => T,
 ): T[] {
   return basket.constituents.flatMap((part, index) => {
     const leg = legs[index];
@@ -161,7 +161,7 @@ function eachLeg<T>(
 export function planBudgetBuy(
   batch: ReadBatch,
   deployment: Deployment,
-  basket: Basket,
+  basket: QuotedBasket,
   now: Now,
   funds: bigint,
 ): PendingBuy {
@@ -203,7 +203,7 @@ export function planBudgetBuy(
 export function planExactBuy(
   batch: ReadBatch,
   deployment: Deployment,
-  basket: Basket,
+  basket: QuotedBasket,
   now: Now,
   sizes: readonly bigint[],
   grossBudget: bigint,
@@ -251,7 +251,7 @@ function atSize(sample: CostSample, unitsFor: UnitsFor): ReturnType<typeof sizeB
 export function planSellLegs(
   batch: ReadBatch,
   deployment: Deployment,
-  basket: Basket,
+  basket: QuotedBasket,
   now: Pick<Now, 'feeIndex'>,
   shares: bigint,
 ): () => SellLegs {
@@ -300,7 +300,7 @@ export function planSellLegs(
 export function planSell(
   batch: ReadBatch,
   deployment: Deployment,
-  basket: Basket,
+  basket: QuotedBasket,
   now: Now,
   shares: bigint,
 ): PendingSell {

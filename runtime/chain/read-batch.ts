@@ -16,7 +16,7 @@ import {
   multicall3Abi,
   type PublicClient,
 } from 'viem';
-import { ApiError } from '../../runtime/errors.ts';
+import { ApiError } from '../errors.ts';
 
 /** The latest block, or one by its number. */
 export type BlockId = 'latest' | Hex;

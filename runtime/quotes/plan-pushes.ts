@@ -1,9 +1,9 @@
 /** How far each leg of a basket moves the WETH/USDG pool that it shares with others (shared-pool.ts). */
 import { isAddressEqual } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
-import type { Basket, Constituent } from '../catalog/catalog.ts';
 import type { ReadBatch } from '../chain/read-batch.ts';
 import { type PendingQuote, quoteExactOutput } from './leg-quotes.ts';
+import type { QuotedBasket, QuotedConstituent } from './quoted-basket.ts';
 import type { Route } from './routes.ts';
 import { type Push, pushOf } from './shared-pool.ts';
 
@@ -16,7 +16,11 @@ function wethTierOf(deployment: Deployment, [first]: Route): number | null {
 }
 
 /** Adds one read for each WETH/USDG pool that two constituents may share: the price at which it stands. */
-export function planPushes(batch: ReadBatch, deployment: Deployment, basket: Basket): PushOfLeg {
+export function planPushes(
+  batch: ReadBatch,
+  deployment: Deployment,
+  basket: QuotedBasket,
+): PushOfLeg {
   const { usdg, weth, quoterV2 } = deployment;
   const standing = new Map<number, PendingQuote>();
   for (const fee of sharedTiers(basket, deployment)) {
@@ -32,8 +36,8 @@ export function planPushes(batch: ReadBatch, deployment: Deployment, basket: Bas
 }
 
 /** Tiers that routes of at least two constituents go through. */
-function sharedTiers(basket: Basket, deployment: Deployment): Set<number> {
-  const tiersOf = (part: Constituent) =>
+function sharedTiers(basket: QuotedBasket, deployment: Deployment): Set<number> {
+  const tiersOf = (part: QuotedConstituent) =>
     new Set(part.routes.map((route) => wethTierOf(deployment, route)));
   const once = new Set<number>();
   const shared = new Set<number>();

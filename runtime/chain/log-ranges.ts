@@ -1,6 +1,6 @@
 /** Logs of a long span of blocks, one range after the other, from the oldest or from the newest on. */
 import type { LogFilter, LogReader } from './log-reader.ts';
-import type { IndexedLog } from './projection.ts';
+import type { IndexedLog } from './read-logs.ts';
 
 export type LogRange = { from: number; to: number; logs: IndexedLog[] };
 

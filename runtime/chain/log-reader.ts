@@ -1,9 +1,8 @@
 /** getLogs in ranges that the node takes. */
 import type { PublicClient } from 'viem';
-import type { Logger } from '../../runtime/logger.ts';
-import type { IndexedLog } from './projection.ts';
+import type { Logger } from '../logger.ts';
 import { afterRefusal, afterSuccess, initialRange, type RangePolicy } from './ranges.ts';
-import { type LogFilter, readLogs, saysNothingOfTheRange } from './read-logs.ts';
+import { type IndexedLog, type LogFilter, readLogs, saysNothingOfTheRange } from './read-logs.ts';
 
 export type { LogFilter } from './read-logs.ts';
 
