@@ -93,10 +93,7 @@ async function deleteFinal(
     const old = still.map(({ key }) => key);
     if (old.length === 0) return 0;
     await trx.deleteFrom('sender_attempt').where('intent_key', 'in', old).execute();
-    const result = await trx
-      .deleteFrom('sender_intent')
-      .where('key', 'in', old)
-      .executeTakeFirst();
+    const result = await trx.deleteFrom('sender_intent').where('key', 'in', old).executeTakeFirst();
     return Number(result.numDeletedRows);
   });
 }

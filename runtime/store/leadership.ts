@@ -4,6 +4,7 @@
  * the leader may write must be fenced besides, by the term.
  */
 import { Client } from 'pg';
+import { faultLine } from '../fault-line.ts';
 import { lockQuery } from './postgres.ts';
 
 export type Leadership = {
@@ -12,6 +13,10 @@ export type Leadership = {
    * not lead. Returns which time it is that this process leads (1, 2 …), null while another does.
    */
   claim(): Promise<number | null>;
+  /** Whether the lead of that term is still held, as far as this process knows; costs nothing. */
+  holds(term: number): boolean;
+  /** Why the last claim could not ask the server, for an operator; null where it could. */
+  fault(): string | null;
   /** Gives the lead back. */
   release(): Promise<void>;
 };
@@ -19,22 +24,34 @@ export type Leadership = {
 /** Where there is one process: it leads. */
 export const alone: Leadership = {
   claim: async () => 1,
+  holds: () => true,
+  fault: () => null,
   release: async () => undefined,
 };
 
 /** Longer than this the server keeps no lock of a machine that is gone; and no question to it takes longer. */
 const SILENCE_MS = 5_000;
 
-/** @param name of what is led, the same in every process. */
-export function contend(url: string, name: string): Leadership {
+/**
+ * @param name of what is led, the same in every process.
+ * @param onLost told at once when a lead is gone that was not given back: what only a leader may do must stop.
+ */
+export function contend(
+  url: string,
+  name: string,
+  onLost: () => void = () => undefined,
+): Leadership {
   let client: Client | null = null;
   let leads = false;
   let term = 0;
+  let fault: string | null = null;
 
   const drop = async (gone: Client): Promise<void> => {
     if (client === gone) {
       client = null;
+      const led = leads;
       leads = false;
+      if (led) onLost();
     }
     // expected: a broken connection has nothing to end
     await gone.end().catch(() => undefined);
@@ -63,21 +80,27 @@ export function contend(url: string, name: string): Leadership {
         asked ??= await connect();
         if (leads) {
           await asked.query('select 1');
+          fault = null;
           return leads ? term : null;
         }
         const answer = await asked.query<{ held: boolean }>(lockQuery(name));
+        fault = null;
         if (answer.rows[0]?.held !== true || client !== asked) return null;
         leads = true;
         term += 1;
         return term;
-      } catch {
-        // expected: the server restarts or is out of reach; the store's own check tells of it
+      } catch (error) {
+        // expected: the server restarts or is out of reach
+        fault = faultLine(error);
         const failed = asked ?? client;
         if (failed !== null) await drop(failed);
         return null;
       }
     },
+    holds: (asked) => leads && asked === term,
+    fault: () => fault,
     release: async () => {
+      leads = false;
       if (client !== null) await drop(client);
     },
   };
