@@ -22,7 +22,7 @@ export const stats = defineEndpoint({
       volumeAllTime: toNumber(await ledger.volume(), 6),
       tvl: toNumber(tvl, 6),
       asOfMs: marks.snapshot().takenAtMs,
-      live: marks.live() && indexer.caughtUp,
+      live: marks.live() && indexer.current,
     };
   },
 });

@@ -20,6 +20,7 @@ import {
   writeCheckpoint,
   writeIdentity,
 } from './checkpoints.ts';
+import { HeadWatch } from './head-watch.ts';
 import type { WriteTransaction } from './lead.ts';
 import { inChainOrder, LogReader } from '../../runtime/chain/log-reader.ts';
 import type { IndexedLog, Projection } from './projection.ts';
@@ -66,6 +67,7 @@ const FORK_SEARCH = 500;
 export class Indexer<DB extends IndexerTables> {
   readonly #options: IndexerOptions<DB>;
   readonly #reader: LogReader;
+  readonly #heads: HeadWatch;
   #cursor: Checkpoint | null = null;
   #head = 0;
   #started = false;
@@ -77,6 +79,7 @@ export class Indexer<DB extends IndexerTables> {
   constructor(options: IndexerOptions<DB>) {
     this.#options = options;
     this.#reader = new LogReader(options);
+    this.#heads = new HeadWatch({ logger: options.logger, patienceMs: options.maxLagMs });
   }
 
   /** Counts up whenever rows may have changed. */
@@ -89,11 +92,18 @@ export class Indexer<DB extends IndexerTables> {
     return this.#caughtUpAt > 0;
   }
 
+  /** Caught up, and the rows are of what the chain shows now. */
+  get current(): boolean {
+    return this.caughtUp && this.#heads.astray(this.caughtUp) === null;
+  }
+
   get lagBlocks(): number {
     return Math.max(this.#head - (this.#cursor?.block ?? this.#options.startBlock - 1), 0);
   }
 
   readiness(): ReadinessResult {
+    const astray = this.#heads.astray(this.caughtUp);
+    if (astray !== null) return { ok: false, reason: astray };
     if (!this.caughtUp) {
       return { ok: false, reason: `the order index is ${this.lagBlocks} blocks behind` };
     }
@@ -112,6 +122,7 @@ export class Indexer<DB extends IndexerTables> {
     const head = await this.#headNow();
     this.#head = head.block;
     this.#options.onHead(head.block);
+    this.#heads.saw(head.block, this.#cursor?.block ?? null, this.caughtUp);
     if (!(await this.#undoReorg(head))) return;
     const { overlap, startBlock } = this.#options;
     const next = (this.#cursor?.block ?? startBlock - 1) + 1;
@@ -135,6 +146,7 @@ export class Indexer<DB extends IndexerTables> {
     const cursor = isOurs ? await latestCheckpoint(db) : null;
     if (cursor?.hash !== this.#cursor?.hash) this.#generation += 1;
     this.#cursor = cursor;
+    this.#heads.saw(head.block, this.#cursor?.block ?? null, this.caughtUp);
     if (cursor === null) {
       this.#caughtUpAt = 0;
     } else if (cursor.block >= this.#goal.block) {

@@ -260,6 +260,36 @@ describe('the order index', () => {
     rmSync(fresh.folder, { recursive: true, force: true });
   });
 
+  test('a head that went back below the index is told, and is not live', async () => {
+    const snapshot = await fork.client.snapshot();
+    await fork.client.mine({ blocks: 120 });
+    await api.settled();
+    await fork.client.revert({ id: snapshot });
+    // The marks are of the new head and live; the totals are of blocks that are gone.
+    const live = async (): Promise<unknown[]> => {
+      await fork.warp(1);
+      const [stats, markets] = await Promise.all([api.get('/v1/stats'), api.get('/v1/markets')]);
+      return [stats.body.live, markets.body.live];
+    };
+    await expect.poll(live, { timeout: 15_000, interval: 50 }).toEqual([false, true]);
+    expect((await api.get('/ready')).text).toMatch(/head \(\d+\) is behind the index \(\d+\)/);
+
+    await api.stop();
+    const log: string[] = [];
+    api = await launchApi(
+      proxy.url,
+      fork.deployment,
+      { FOLDER: api.folder, LOG_LEVEL: 'warn' },
+      { write: (line) => void log.push(line) },
+    );
+    const behind = /head \(\d+\) is behind the index \(\d+\)/;
+    await api.until('/ready', ({ text }) => behind.test(text));
+    expect(log.join('')).toMatch(behind);
+    expectError(await api.get(`/v1/positions/${alice()}`), 502, 'UPSTREAM');
+    await fork.client.mine({ blocks: 200 });
+    await api.until('/ready', ({ status }) => status === 200);
+  });
+
   test('completes where getLogs takes ten blocks, then too many results, then a time-out (39)', async () => {
     await placeLimit(11);
     await placeLimit(12);
