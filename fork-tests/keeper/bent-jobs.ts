@@ -55,7 +55,7 @@ export function swappingTo(job: WireJob, recipient: Address): WireJob {
     }
     const [params] = call.args;
     const again = { ...call, args: [{ ...params, recipient }] };
-    return { ...swap, callData: encodeFunctionData({ abi: swapRouter02Abi, ...again } as never) };
+    return { ...swap, callData: encodeFunctionData({ abi: swapRouter02Abi, ...again }) };
   });
   const args = [id, bent, executor] as const;
   return withData(job, encodeFunctionData({ abi: exitEscrowAbi, functionName: 'fill', args }));

@@ -1,0 +1,133 @@
+/** Work of another service on a contract of the operator's list: what the simulation pays is all that counts. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Address, erc20Abi, numberToHex } from 'viem';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { write } from '../chain/client.ts';
+import { useFork } from '../harness/fork.ts';
+import { startProxy } from '../proxy/proxy.ts';
+import { payingCode, placeContract, WORK_SELECTOR, workCall } from './foreign-contracts.ts';
+import { startJobServer, stopJobServers } from './job-server.ts';
+import { balanceOf } from './orders.ts';
+import { launchKeeper, metricOf, stopKeepers } from './use-keeper.ts';
+
+const FOREIGN: Address = '0x00000000000000000000000000000000f0e16e00';
+const ALLOW_LIST = join(tmpdir(), `keeper-foreign-${process.pid}.json`);
+const env = { KEEPER_ALLOW_LIST_FILE: ALLOW_LIST };
+const fork = useFork();
+
+beforeEach(async () => {
+  const contracts = [{ address: FOREIGN, name: 'another service', selectors: [WORK_SELECTOR] }];
+  writeFileSync(ALLOW_LIST, JSON.stringify({ contracts }));
+  const { usdg } = fork.deployment;
+  await placeContract(fork, FOREIGN, payingCode(usdg));
+  await write(fork.client, fork.accounts.alice.account, {
+    address: usdg,
+    abi: erc20Abi,
+    functionName: 'transfer',
+    args: [FOREIGN, 20_000_000n],
+  });
+});
+
+afterEach(async () => {
+  await stopKeepers();
+  await stopJobServers();
+  rmSync(ALLOW_LIST, { force: true });
+});
+
+const idOf = (number: number) => numberToHex(number, { size: 32 });
+
+/** A job that promises `promised` and whose contract pays `pays`: USDG base units. */
+const jobOf = (number: number, promised: bigint, pays: bigint) => ({
+  type: 'work',
+  contract: FOREIGN,
+  id: idOf(number),
+  ticker: null,
+  feeUsdg: promised.toString(),
+  slippageBps: 0,
+  tx: { to: FOREIGN, data: workCall(pays), value: '0' },
+  armData: '0x',
+});
+
+describe('a job of another service', () => {
+  test('is executed once; journal and balance agree on what it paid', async () => {
+    const { usdg } = fork.deployment;
+    const source = await startJobServer();
+    source.jobs([jobOf(1, 1_500_000n, 1_500_000n)]);
+    const keeper = await launchKeeper(fork, [source.url], { env });
+    const before = await balanceOf(fork, usdg, keeper.executor);
+    const etherBefore = await fork.client.getBalance({ address: keeper.executor });
+    await keeper.tick();
+    expect(await keeper.settle(10_000)).toBe(true);
+    await keeper.tick();
+    expect((await balanceOf(fork, usdg, keeper.executor)) - before).toBe(1_500_000n);
+    expect(await fork.client.getTransactionCount({ address: keeper.executor })).toBe(1);
+    const [timeline] = await keeper.journal.timeline(idOf(1));
+    const [attempt] = timeline?.attempts ?? [];
+    expect(attempt).toMatchObject({
+      kind: 'foreign',
+      work_type: 'foreign',
+      outcome: 'mined',
+      fee_usdg: '1500000',
+    });
+    const spent = etherBefore - (await fork.client.getBalance({ address: keeper.executor }));
+    expect(BigInt(attempt?.gas_used ?? 0) * BigInt(attempt?.gas_price_wei ?? 0)).toBe(spent);
+  });
+
+  test('whose contract pays less than was promised is not executed, and its source loses trust', async () => {
+    const source = await startJobServer();
+    source.jobs([1, 2, 3].map((number) => jobOf(number, 1_500_000n, 1_000_000n)));
+    const keeper = await launchKeeper(fork, [source.url], { env });
+    await keeper.tick();
+    for (const number of [1, 2, 3]) {
+      const [timeline] = await keeper.journal.timeline(idOf(number));
+      expect(timeline?.decisions).toMatchObject([
+        { decision: 'short_fee', detail: 'gains $1, not $1.485' },
+      ]);
+    }
+    expect(await metricOf(keeper, 'sources_dropped_total')).toBe(1);
+    expect(await fork.client.getTransactionCount({ address: keeper.executor })).toBe(0);
+  });
+
+  test('that pays less than its gas is left, whatever it promises rightly', async () => {
+    const source = await startJobServer();
+    source.jobs([jobOf(1, 10n, 10n)]);
+    const keeper = await launchKeeper(fork, [source.url], { env });
+    await keeper.tick();
+    const [timeline] = await keeper.journal.timeline(idOf(1));
+    expect(timeline?.decisions.map(({ decision }) => decision)).toEqual(['does_not_pay']);
+    expect(await fork.client.getTransactionCount({ address: keeper.executor })).toBe(0);
+  });
+
+  test('is not run on a node that cannot simulate it as our wallet', async () => {
+    const proxy = await startProxy(fork.url);
+    try {
+      proxy.on(
+        'eth_simulateV1',
+        {},
+        { fault: 'error', code: -32601, message: 'Method not found', forwarded: false },
+      );
+      const source = await startJobServer();
+      source.jobs([jobOf(1, 1_500_000n, 1_500_000n)]);
+      const keeper = await launchKeeper(fork, [source.url], { env, rpcUrl: proxy.url });
+      await keeper.tick();
+      const [timeline] = await keeper.journal.timeline(idOf(1));
+      expect(timeline?.decisions).toMatchObject([
+        { decision: 'unavailable', detail: 'no eth_simulateV1' },
+      ]);
+      expect(proxy.counts().eth_sendRawTransaction).toBeUndefined();
+    } finally {
+      await proxy.stop();
+    }
+  });
+
+  test('on a contract that nobody listed is refused', async () => {
+    const source = await startJobServer();
+    source.jobs([jobOf(1, 1_500_000n, 1_500_000n)]);
+    const keeper = await launchKeeper(fork, [source.url]);
+    await keeper.tick();
+    expect(await metricOf(keeper, 'jobs_refused_total', '"unsupported_type"')).toBe(1);
+    expect(await fork.client.getTransactionCount({ address: keeper.executor })).toBe(0);
+  });
+});
