@@ -13,7 +13,7 @@ import { NAV_PER_USDG } from '../../runtime/quotes/basket-quote.ts';
 import type { ExitRequest } from '../schemas/transactions.ts';
 import { basketOf, type Service } from '../service.ts';
 import { approvalFor, type Fees, finishPlan, NO_FEES, type Plan, planFunding } from './plan.ts';
-import { insufficientShares, requireOrders } from './refusals.ts';
+import { insufficientShares, requireOrders, restsWhilePaused } from './refusals.ts';
 
 export const DAY_SECONDS = 86_400;
 
@@ -97,7 +97,7 @@ async function buildAt(service: Service, request: ExitRequest, block: BlockId): 
     approval: approvalFor(funding, deployment.exitEscrow, shares),
     simulate: request.simulate,
     eth: required(funding.eth, 'the ETH balance'),
-    warnings: [rests, firesAtOnce(mark, stopNav, tpNav)],
+    warnings: [rests, restsWhilePaused(marks.snapshot()), firesAtOnce(mark, stopNav, tpNav)],
     block: chainBlock,
     // An order that would live less than an hour is not accepted.
     expiresAt: deadline - Number(MIN_ORDER_LIFETIME),

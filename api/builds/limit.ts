@@ -20,7 +20,7 @@ import {
   planFunding,
   usdgShortfall,
 } from './plan.ts';
-import { requireOrders } from './refusals.ts';
+import { requireOrders, restsWhilePaused } from './refusals.ts';
 
 export type LimitPlan = Plan & { note: string; deadline: number };
 
@@ -78,6 +78,7 @@ export async function buildLimit(service: Service, request: LimitRequest): Promi
     eth: required(funding.eth, 'the ETH balance'),
     warnings: [
       rests,
+      restsWhilePaused(marks.snapshot()),
       usdgShortfall(required(funding.balance, 'the USDG balance'), amountUsdg),
       fillsAtOnce(mark, triggerNav),
     ],

@@ -49,3 +49,10 @@ export function requireOrders(basket: Basket, mark: BasketMark): string | null {
     ? null
     : `there is no valid 10-minute average NAV at this moment (${reference.reason}): the order rests until there is one`;
 }
+
+/** Words for an order that nothing fills for now; null while the protocol is not paused. */
+export function restsWhilePaused({ paused }: { paused: boolean }): string | null {
+  return paused
+    ? 'the protocol is paused: the order can be placed and cancelled, and nothing fills before the pause ends'
+    : null;
+}

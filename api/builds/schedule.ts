@@ -13,7 +13,7 @@ import type { ScheduleRequest } from '../schemas/transactions.ts';
 import { basketOf, type Service } from '../service.ts';
 import { buyOrderFees } from './limit.ts';
 import { approvalFor, finishPlan, type Plan, planFunding, usdgShortfall } from './plan.ts';
-import { requireOrders } from './refusals.ts';
+import { requireOrders, restsWhilePaused } from './refusals.ts';
 
 export type ScheduleKind = 'subscribe' | 'twap';
 export type SchedulePlan = Plan & {
@@ -74,7 +74,11 @@ export async function buildSchedule(
     approval: approvalFor(funding, deployment.scheduleEscrow, total),
     simulate: request.simulate,
     eth: required(funding.eth, 'the ETH balance'),
-    warnings: [rests, usdgShortfall(required(funding.balance, 'the USDG balance'), total)],
+    warnings: [
+      rests,
+      restsWhilePaused(marks.snapshot()),
+      usdgShortfall(required(funding.balance, 'the USDG balance'), total),
+    ],
     block,
     expiresAt: null,
     fees: buyOrderFees(amountUsdg, BigInt(buys)),

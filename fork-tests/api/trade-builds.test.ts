@@ -149,6 +149,30 @@ describe('POST /v1/tx/buy', () => {
     await sendPlan(fork, 'alice', planOf(await sell()));
     expect(await balanceOf(fork, fork.vault('MAG7'), alice())).toBe(0n);
   });
+
+  test('orders are built while the protocol is paused, with a warning that nothing fills', async () => {
+    await sendPlan(fork, 'alice', planOf(await buy()));
+    const orders = async () => {
+      const body = { ticker: 'MAG7', address: alice(), amountUsdg: 20, simulate: false };
+      const shares = (await balanceOf(fork, fork.vault('MAG7'), alice())).toString();
+      const answers = await Promise.all([
+        api.post('/v1/tx/limit', { ...body, triggerNav: 1 }),
+        api.post('/v1/tx/exit', { ...body, shares, stopNav: 1 }),
+        api.post('/v1/tx/schedule', { ...body, buys: 2, everyHours: 1 }),
+      ]);
+      return answers.map((answer) => planOf(answer).warnings);
+    };
+    expect(await orders()).toEqual([[], [], []]);
+    await fork.userClient('guardian').writeContract({
+      address: fork.deployment.pause,
+      abi: protocolPauseAbi,
+      functionName: 'pause',
+      args: [],
+    });
+    await api.marksSettled();
+    const warned = [expect.stringMatching(/paused.*nothing fills/)];
+    expect(await orders()).toEqual([warned, warned, warned]);
+  });
 });
 
 describe('POST /v1/tx/sell', () => {
