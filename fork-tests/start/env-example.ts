@@ -7,6 +7,7 @@ import { keeperOptions } from '../../keeper/config.ts';
 import { relayOptions } from '../../relayer/config.ts';
 import { chainOptions, logOptions, renderEnvExample, storeOptions } from '../../runtime/config.ts';
 import { httpOptions } from '../../runtime/http/server.ts';
+import { keyCommandOptions } from '../../runtime/keys/cli/options.ts';
 import { keyOptions } from '../../runtime/keys/wallets.ts';
 import { senderOptions } from '../../runtime/sender/options.ts';
 import { deployOptions } from '../chain/deploy/options.ts';
@@ -35,6 +36,7 @@ export function envExample(): string {
     group('relayer', relayOptions),
     group('local chain and npm start', chainProcessOptions, startOptions),
     group('npm run deploy', deployOptions),
+    group('npm run key', keyCommandOptions),
   ].join('\n');
 }
 

@@ -115,6 +115,19 @@ export function encryptKeystore(privateKey: Hex, passphrase: string, cost = 262_
   });
 }
 
+/** The address that a file's text states, lower case with 0x; null where it states none or is no keystore. */
+export function statedAddress(text: string): string | null {
+  try {
+    const { address } = z
+      .object({ address: bytesText.length(40).or(bytesText.length(42)) })
+      .parse(JSON.parse(text));
+    return `0x${address.toLowerCase().replace(/^0x/, '')}`;
+  } catch {
+    // expected: any file may stand in the folder
+    return null;
+  }
+}
+
 function addressOf(privateKey: Hex): string {
   return privateKeyToAddress(privateKey).slice(2).toLowerCase();
 }

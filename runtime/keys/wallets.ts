@@ -2,12 +2,11 @@
  * The wallets a process sends from: encrypted keystore files with a passphrase, or private keys in one environment
  * variable. Keys are never taken from flags, never logged, and no message here ever quotes a value.
  */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Hex } from 'viem';
 import { type LocalAccount, privateKeyToAccount } from 'viem/accounts';
 import { z } from 'zod';
 import { option } from '../config.ts';
+import { keystoreFiles, readKeystore } from './folder.ts';
 import { decryptKeystore } from './keystore.ts';
 
 export const keyOptions = z.object({
@@ -41,7 +40,7 @@ export type WalletsResult =
   | { tag: 'loaded'; wallets: readonly LoadedWallet[] }
   | { tag: 'invalid'; problem: string };
 
-const MOST_WALLETS = 100;
+export const MOST_WALLETS = 100;
 
 /** Reads every wallet of the settings; one bad key or file makes the whole result invalid, and is named. */
 export function loadWallets(settings: KeySettings): WalletsResult {
@@ -81,14 +80,9 @@ function fromKeystore(path: string, passphrase: string | undefined): WalletsResu
   }
   const wallets: LoadedWallet[] = [];
   for (const file of files) {
-    let text: string;
-    try {
-      text = readFileSync(file, 'utf8');
-    } catch (error) {
-      // expected: no permission, or gone since the listing
-      return invalid(`keystore ${file}: ${(error as NodeJS.ErrnoException).code ?? 'unreadable'}`);
-    }
-    const key = decryptKeystore(text, passphrase);
+    const read = readKeystore(file);
+    if (read.tag === 'unreadable') return invalid(`keystore ${file}: ${read.code}`);
+    const key = decryptKeystore(read.text, passphrase);
     if (key.tag === 'invalid') return invalid(`keystore ${file}: ${key.problem}`);
     const account = accountOf(key.privateKey);
     if (account === null) return invalid(`keystore ${file}: it does not hold a usable key`);
@@ -97,20 +91,8 @@ function fromKeystore(path: string, passphrase: string | undefined): WalletsResu
   return { tag: 'loaded', wallets };
 }
 
-function keystoreFiles(path: string): string[] | null {
-  try {
-    if (!statSync(path).isDirectory()) return [path];
-    return readdirSync(path, { withFileTypes: true })
-      .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
-      .map((entry) => join(path, entry.name))
-      .sort();
-  } catch {
-    // expected: a wrong path; the caller says so
-    return null;
-  }
-}
-
-function accountOf(text: string): LocalAccount | null {
+/** The account of a private key in hex, with or without 0x; null where it is none. No message quotes it. */
+export function accountOf(text: string): LocalAccount | null {
   const hex = text.startsWith('0x') ? text : `0x${text}`;
   if (!/^0x[0-9a-fA-F]{64}$/.test(hex)) return null;
   try {
