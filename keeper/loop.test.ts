@@ -34,6 +34,30 @@ describe('a loop', () => {
     expect(ticks).toBe(stoppedAt);
   });
 
+  test('goes on at once when nudged, while it waits and while a tick runs', async () => {
+    let ticks = 0;
+    const reached: (() => void)[] = [];
+    const at = (count: number) =>
+      new Promise<void>((resolve) => {
+        reached[count] = resolve;
+      });
+    const [first, third] = [at(1), at(3)];
+    const loop = startLoop({
+      intervalMs: 3_600_000,
+      tick: async () => {
+        ticks += 1;
+        if (ticks === 2) loop.nudge();
+        reached[ticks]?.();
+      },
+      onError: () => undefined,
+    });
+    await first;
+    loop.nudge();
+    await third;
+    await loop.stop();
+    expect(ticks).toBe(3);
+  });
+
   test('stops without waiting for its interval', async () => {
     let ticks = 0;
     const loop = startLoop({

@@ -4,6 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 export type Loop = {
   /** Ends the wait at once and lets the running tick finish. */
   stop(): Promise<void>;
+  /** Ends the wait at once: there is something to do now. While a tick runs, another one follows it without a wait. */
+  nudge(): void;
 };
 
 /**
@@ -17,6 +19,7 @@ export function startLoop(options: {
 }): Loop {
   const abort = new AbortController();
   const { signal } = abort;
+  let wake = new AbortController();
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
       try {
@@ -25,18 +28,21 @@ export function startLoop(options: {
         options.onError(error);
       }
       try {
-        await delay(options.intervalMs, undefined, { signal });
+        await delay(options.intervalMs, undefined, { signal: wake.signal });
       } catch {
-        // Expected: stopped while waiting.
+        // Expected: stopped or nudged while waiting.
       }
+      if (!signal.aborted) wake = new AbortController();
     }
   };
   const ended = run();
   return {
     stop: async () => {
       abort.abort();
+      wake.abort();
       await ended;
     },
+    nudge: () => wake.abort(),
   };
 }
 

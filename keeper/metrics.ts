@@ -39,6 +39,25 @@ export function createKeeperMetrics(metrics: Metrics) {
       'gas_spent_usdg_total',
       'Gas spent, in dollars at the ETH price of the time.',
     ),
+    moves: metrics.counter(
+      'moves_total',
+      "Transactions of the keeper's own money (sweep, topup, approve) by how they ended.",
+      ['kind', 'outcome'],
+    ),
+    transactionsLeft: metrics.gauge(
+      'transactions_left',
+      'Transactions that the ETH of a wallet is good for at the price of now.',
+      ['wallet'],
+    ),
+    usdgBalance: metrics.gauge('usdg_balance', 'USDG of a wallet, in dollars.', ['wallet']),
+    housekeeping: metrics.counter('housekeeping_total', 'Runs of the timed jobs, by result.', [
+      'job',
+      'result',
+    ]),
+    leader: metrics.gauge(
+      'leader',
+      '1 while this keeper leads: ticks and sends; 0 while it stands by for another one on the same database.',
+    ),
     headBlock: metrics.gauge('head_block', 'Number of the last block seen.'),
     ethPrice: metrics.gauge(
       'eth_price_usd',

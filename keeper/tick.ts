@@ -23,8 +23,6 @@ const TICK_BUDGET_MS = 20_000;
 const FAULTS_UNTIL_CHAIN = 3;
 const IDLE_WORLD_MS = 5_000;
 const BUSY_WORLD_MS = 900;
-const KEEP_MS = 30 * 86_400_000;
-const PRUNE_EVERY_MS = 3_600_000;
 
 export type Protocol = {
   known: () => KnownProtocol;
@@ -82,7 +80,7 @@ export function createTicker(options: {
   concurrency: number;
 }): Ticker {
   const { context, protocol } = options;
-  const { logger, metrics, journal, now } = context;
+  const { logger, metrics, now } = context;
   const alarms = new Throttle(600_000, 20, now);
   const complaints = new Throttle(60_000, 100, now);
   const status: TickStatus = {
@@ -91,7 +89,6 @@ export function createTicker(options: {
     sourceFault: null,
     storeFault: null,
   };
-  let prunedMs = 0;
 
   async function refused(
     listed: { contract: Address; id: string; type: string },
@@ -243,10 +240,6 @@ export function createTicker(options: {
         metrics.jobsListed.set(orders.size);
         await considerAll(orders);
         await settleAttempts(context, options.world.status().world?.market.ethPrice ?? null);
-        if (now() - prunedMs > PRUNE_EVERY_MS) {
-          prunedMs = now();
-          await journal.prune(now() - KEEP_MS);
-        }
         status.storeFault = null;
       } catch (error) {
         status.storeFault = error instanceof Error ? error.name : 'unknown fault';

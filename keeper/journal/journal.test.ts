@@ -90,7 +90,9 @@ describe('attempts', () => {
     await journal.openAttempt(attempt(1));
     await journal.openAttempt(attempt(2));
     await journal.changeAttempt(attempt(2).intentKey, { outcome: 'mined', settled: true });
-    await journal.prune(clock + 1);
+    await journal.prune(clock + 1, clock);
+    expect((await journal.timeline(ID))[0]?.attempts).toHaveLength(2);
+    await journal.prune(clock + 1, clock + 1);
     const [timeline] = await journal.timeline(ID);
     expect(timeline?.attempts).toMatchObject([{ attempt: 1 }]);
   });

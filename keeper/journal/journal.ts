@@ -1,9 +1,11 @@
 /**
  * What the keeper writes down: per order its patience, its attempts and a timeline of decisions. An attempt's row is
  * written before its intent is submitted, so a crash in between leaves a row without an intent, never the reverse.
+ * Every write is made under the fence: of replicas on one store only the leader's reach it.
  */
-import type { Kysely, Selectable } from 'kysely';
+import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { Address, Hex } from 'viem';
+import { type Fence, unfenced } from '../../runtime/store/lead.ts';
 import { FRESH, type Patience } from '../policy/patience.ts';
 import type { AttemptKind } from '../work.ts';
 import type { AttemptRow, DecisionRow, KeeperTables } from './migrations.ts';
@@ -96,11 +98,23 @@ export type Journal = {
   >;
   /** Decisions taken or repeated at or after `sinceMs`, at most 500, oldest first. */
   since(sinceMs: number): Promise<Selectable<DecisionRow>[]>;
-  /** Deletes what is older than `beforeMs` and settled. */
-  prune(beforeMs: number): Promise<void>;
+  /** Gas of the newest transactions that carried one job each, newest first, at most `limit`. */
+  recentGas(limit: number): Promise<bigint[]>;
+  /** Deletes decisions and job memories older than `beforeMs`, and settled attempts older than `attemptsBeforeMs`. */
+  prune(beforeMs: number, attemptsBeforeMs: number): Promise<void>;
 };
 
-export function createJournal(db: Kysely<KeeperTables>, now: () => number = Date.now): Journal {
+export function createJournal(
+  db: Kysely<KeeperTables>,
+  now: () => number = Date.now,
+  fence: Fence = unfenced,
+): Journal {
+  const write = async (work: (trx: Transaction<KeeperTables>) => Promise<void>): Promise<void> => {
+    await db.transaction().execute(async (trx) => {
+      await fence.check(trx);
+      await work(trx);
+    });
+  };
   return {
     async readJob(jobKey) {
       const row = await db
@@ -118,16 +132,18 @@ export function createJournal(db: Kysely<KeeperTables>, now: () => number = Date
     },
 
     async writeJob(jobKey, { type, ticker, patience, gas }) {
-      const values = {
-        updated_ms: now(),
-        patience: JSON.stringify(patience),
-        gas: gas?.toString() ?? null,
-      };
-      await db
-        .insertInto('keeper_jobs')
-        .values({ job_key: jobKey, job_type: type, ticker, first_seen_ms: now(), ...values })
-        .onConflict((conflict) => conflict.column('job_key').doUpdateSet(values))
-        .execute();
+      await write(async (trx) => {
+        const values = {
+          updated_ms: now(),
+          patience: JSON.stringify(patience),
+          gas: gas?.toString() ?? null,
+        };
+        await trx
+          .insertInto('keeper_jobs')
+          .values({ job_key: jobKey, job_type: type, ticker, first_seen_ms: now(), ...values })
+          .onConflict((conflict) => conflict.column('job_key').doUpdateSet(values))
+          .execute();
+      });
     },
 
     async lastAttempt(jobKey, kind) {
@@ -143,50 +159,56 @@ export function createJournal(db: Kysely<KeeperTables>, now: () => number = Date
     },
 
     async openAttempt({ intentKey, jobKey, kind, attempt, promisedUsdg, ...more }) {
-      const fresh = {
-        work_type: more.workType,
-        ticker: more.ticker,
-        duty: more.duty ? 1 : 0,
-        expected_usdg: more.expectedUsdg.toString(),
-        wallet: null,
-        gas_l1: null,
-        carrier: more.carrier === undefined ? null : JSON.stringify(more.carrier),
-        promised_usdg: promisedUsdg.toString(),
-        created_ms: now(),
-        updated_ms: now(),
-        outcome: 'submitting',
-        tx_hash: null,
-        fee_usdg: null,
-        gas_used: null,
-        gas_price_wei: null,
-        cost_usdg: null,
-        settled: 0,
-      };
-      await db
-        .insertInto('keeper_attempts')
-        .values({ intent_key: intentKey, job_key: jobKey, kind, attempt, ...fresh })
-        .onConflict((conflict) => conflict.column('intent_key').doUpdateSet(fresh))
-        .execute();
+      await write(async (trx) => {
+        const fresh = {
+          work_type: more.workType,
+          ticker: more.ticker,
+          duty: more.duty ? 1 : 0,
+          expected_usdg: more.expectedUsdg.toString(),
+          wallet: null,
+          gas_l1: null,
+          carrier: more.carrier === undefined ? null : JSON.stringify(more.carrier),
+          promised_usdg: promisedUsdg.toString(),
+          created_ms: now(),
+          updated_ms: now(),
+          outcome: 'submitting',
+          tx_hash: null,
+          fee_usdg: null,
+          gas_used: null,
+          gas_price_wei: null,
+          cost_usdg: null,
+          settled: 0,
+        };
+        await trx
+          .insertInto('keeper_attempts')
+          .values({ intent_key: intentKey, job_key: jobKey, kind, attempt, ...fresh })
+          .onConflict((conflict) => conflict.column('intent_key').doUpdateSet(fresh))
+          .execute();
+      });
     },
 
     async changeAttempt(intentKey, change) {
-      const text = (value: bigint | null) => (value === null ? null : value.toString());
-      await db
-        .updateTable('keeper_attempts')
-        .set({
-          outcome: change.outcome,
-          updated_ms: now(),
-          ...(change.hash === undefined ? {} : { tx_hash: change.hash }),
-          ...(change.feeUsdg === undefined ? {} : { fee_usdg: text(change.feeUsdg) }),
-          ...(change.gasUsed === undefined ? {} : { gas_used: text(change.gasUsed) }),
-          ...(change.gasPriceWei === undefined ? {} : { gas_price_wei: text(change.gasPriceWei) }),
-          ...(change.gasL1 === undefined ? {} : { gas_l1: text(change.gasL1) }),
-          ...(change.wallet === undefined ? {} : { wallet: change.wallet }),
-          ...(change.costUsdg === undefined ? {} : { cost_usdg: text(change.costUsdg) }),
-          ...(change.settled === undefined ? {} : { settled: change.settled ? 1 : 0 }),
-        })
-        .where('intent_key', '=', intentKey)
-        .execute();
+      await write(async (trx) => {
+        const text = (value: bigint | null) => (value === null ? null : value.toString());
+        await trx
+          .updateTable('keeper_attempts')
+          .set({
+            outcome: change.outcome,
+            updated_ms: now(),
+            ...(change.hash === undefined ? {} : { tx_hash: change.hash }),
+            ...(change.feeUsdg === undefined ? {} : { fee_usdg: text(change.feeUsdg) }),
+            ...(change.gasUsed === undefined ? {} : { gas_used: text(change.gasUsed) }),
+            ...(change.gasPriceWei === undefined
+              ? {}
+              : { gas_price_wei: text(change.gasPriceWei) }),
+            ...(change.gasL1 === undefined ? {} : { gas_l1: text(change.gasL1) }),
+            ...(change.wallet === undefined ? {} : { wallet: change.wallet }),
+            ...(change.costUsdg === undefined ? {} : { cost_usdg: text(change.costUsdg) }),
+            ...(change.settled === undefined ? {} : { settled: change.settled ? 1 : 0 }),
+          })
+          .where('intent_key', '=', intentKey)
+          .execute();
+      });
     },
 
     async unsettled(limit) {
@@ -221,46 +243,48 @@ export function createJournal(db: Kysely<KeeperTables>, now: () => number = Date
     },
 
     async decide(jobKey, { decision, detail, hash = null }) {
-      const at = now();
-      const short = detail.slice(0, MAX_DETAIL);
-      const last = await db
-        .selectFrom('keeper_decisions')
-        .selectAll()
-        .where('job_key', '=', jobKey)
-        .orderBy('seq', 'desc')
-        .limit(1)
-        .executeTakeFirst();
-      if (last !== undefined && last.decision === decision && last.tx_hash === hash) {
-        // The newest words of a repeated decision are the ones worth reading.
-        await db
-          .updateTable('keeper_decisions')
-          .set({ last_ms: at, repeats: last.repeats + 1, detail: short })
+      await write(async (trx) => {
+        const at = now();
+        const short = detail.slice(0, MAX_DETAIL);
+        const last = await trx
+          .selectFrom('keeper_decisions')
+          .selectAll()
           .where('job_key', '=', jobKey)
-          .where('seq', '=', last.seq)
+          .orderBy('seq', 'desc')
+          .limit(1)
+          .executeTakeFirst();
+        if (last !== undefined && last.decision === decision && last.tx_hash === hash) {
+          // The newest words of a repeated decision are the ones worth reading.
+          await trx
+            .updateTable('keeper_decisions')
+            .set({ last_ms: at, repeats: last.repeats + 1, detail: short })
+            .where('job_key', '=', jobKey)
+            .where('seq', '=', last.seq)
+            .execute();
+          return;
+        }
+        const seq = (last?.seq ?? 0) + 1;
+        await trx
+          .insertInto('keeper_decisions')
+          .values({
+            job_key: jobKey,
+            seq,
+            first_ms: at,
+            last_ms: at,
+            repeats: 1,
+            decision,
+            detail: short,
+            tx_hash: hash,
+          })
           .execute();
-        return;
-      }
-      const seq = (last?.seq ?? 0) + 1;
-      await db
-        .insertInto('keeper_decisions')
-        .values({
-          job_key: jobKey,
-          seq,
-          first_ms: at,
-          last_ms: at,
-          repeats: 1,
-          decision,
-          detail: short,
-          tx_hash: hash,
-        })
-        .execute();
-      if (seq > MAX_DECISIONS_PER_JOB) {
-        await db
-          .deleteFrom('keeper_decisions')
-          .where('job_key', '=', jobKey)
-          .where('seq', '<=', seq - MAX_DECISIONS_PER_JOB)
-          .execute();
-      }
+        if (seq > MAX_DECISIONS_PER_JOB) {
+          await trx
+            .deleteFrom('keeper_decisions')
+            .where('job_key', '=', jobKey)
+            .where('seq', '<=', seq - MAX_DECISIONS_PER_JOB)
+            .execute();
+        }
+      });
     },
 
     async timeline(id) {
@@ -295,14 +319,28 @@ export function createJournal(db: Kysely<KeeperTables>, now: () => number = Date
         .limit(500)
         .execute(),
 
-    async prune(beforeMs) {
-      await db.deleteFrom('keeper_decisions').where('last_ms', '<', beforeMs).execute();
-      await db.deleteFrom('keeper_jobs').where('updated_ms', '<', beforeMs).execute();
-      await db
-        .deleteFrom('keeper_attempts')
-        .where('settled', '=', 1)
-        .where('updated_ms', '<', beforeMs)
+    async recentGas(limit) {
+      const rows = await db
+        .selectFrom('keeper_attempts')
+        .select('gas_used')
+        .where('outcome', '=', 'mined')
+        .where('carrier', 'is', null)
+        .orderBy('updated_ms', 'desc')
+        .limit(limit)
         .execute();
+      return rows.flatMap(({ gas_used }) => (gas_used === null ? [] : [BigInt(gas_used)]));
+    },
+
+    async prune(beforeMs, attemptsBeforeMs) {
+      await write(async (trx) => {
+        await trx.deleteFrom('keeper_decisions').where('last_ms', '<', beforeMs).execute();
+        await trx.deleteFrom('keeper_jobs').where('updated_ms', '<', beforeMs).execute();
+        await trx
+          .deleteFrom('keeper_attempts')
+          .where('settled', '=', 1)
+          .where('updated_ms', '<', attemptsBeforeMs)
+          .execute();
+      });
     },
   };
 }

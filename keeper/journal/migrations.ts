@@ -52,6 +52,28 @@ export type AttemptRow = {
   carrier: string | null;
 };
 
+/** One transaction with which the keeper moves its own money, written before it was handed to the sender (moves.ts). */
+export type MoveRow = {
+  intent_key: string;
+  kind: string;
+  wallet: string;
+  /** 1, 2 … per wallet and kind. */
+  number: number;
+  counterparty: string;
+  amount_usdg: string;
+  created_ms: number;
+  updated_ms: number;
+  outcome: string;
+  tx_hash: string | null;
+  moved_usdg: string | null;
+  received_wei: string | null;
+  gas_used: string | null;
+  gas_price_wei: string | null;
+  gas_l1: string | null;
+  cost_usdg: string | null;
+  settled: number;
+};
+
 /** One line of an order's timeline; equal neighbours are one line with a count. */
 export type DecisionRow = {
   job_key: string;
@@ -68,6 +90,7 @@ export type KeeperTables = {
   keeper_jobs: JobRow;
   keeper_attempts: AttemptRow;
   keeper_decisions: DecisionRow;
+  keeper_moves: MoveRow;
 };
 
 export const keeperMigrations: Migrations = {
@@ -155,6 +178,36 @@ export const keeperMigrations: Migrations = {
         .createIndex('keeper_attempts_updated')
         .on('keeper_attempts')
         .column('updated_ms')
+        .execute();
+    },
+  },
+  'keeper-003-moves': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await db.schema
+        .createTable('keeper_moves')
+        .addColumn('intent_key', 'text', (column) => column.primaryKey())
+        .addColumn('kind', 'text', (column) => column.notNull())
+        .addColumn('wallet', 'text', (column) => column.notNull())
+        .addColumn('number', 'integer', (column) => column.notNull())
+        .addColumn('counterparty', 'text', (column) => column.notNull())
+        .addColumn('amount_usdg', 'text', (column) => column.notNull())
+        .addColumn('created_ms', 'bigint', (column) => column.notNull())
+        .addColumn('updated_ms', 'bigint', (column) => column.notNull())
+        .addColumn('outcome', 'text', (column) => column.notNull())
+        .addColumn('tx_hash', 'text')
+        .addColumn('moved_usdg', 'text')
+        .addColumn('received_wei', 'text')
+        .addColumn('gas_used', 'text')
+        .addColumn('gas_price_wei', 'text')
+        .addColumn('gas_l1', 'text')
+        .addColumn('cost_usdg', 'text')
+        .addColumn('settled', 'integer', (column) => column.notNull())
+        .execute();
+      await db.schema
+        .createIndex('keeper_moves_number')
+        .unique()
+        .on('keeper_moves')
+        .columns(['wallet', 'kind', 'number'])
         .execute();
     },
   },

@@ -1,0 +1,84 @@
+/**
+ * The one registry of what runs by the clock beside the loop: node-cron, UTC. No job overlaps itself, none can end the
+ * process, and a stop waits for what is running.
+ */
+import cron from 'node-cron';
+import type { Logger } from '../../runtime/logger.ts';
+import type { KeeperMetrics } from '../metrics.ts';
+
+export type TimedJob = {
+  /** A metric's label: one word of ours. */
+  name: string;
+  /** Five fields, or six with seconds first; UTC. */
+  expression: string;
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+export type TimedJobs = {
+  /** Runs a job now, or joins the run that is under way; its failure is the caller's too. */
+  runNow(name: string): Promise<void>;
+  /** Starts nothing more; resolves when nothing of it runs any more. */
+  stop(): Promise<void>;
+};
+
+export function isCronExpression(text: string): boolean {
+  return cron.validate(text);
+}
+
+export function startTimedJobs(
+  jobs: readonly TimedJob[],
+  logger: Logger,
+  metrics: Pick<KeeperMetrics, 'housekeeping'>,
+): TimedJobs {
+  const abort = new AbortController();
+  const running = new Map<string, Promise<void>>();
+
+  const run = async (job: TimedJob): Promise<void> => {
+    if (abort.signal.aborted) return;
+    const held = running.get(job.name);
+    if (held !== undefined) return await held;
+    const mine = (async () => {
+      try {
+        await job.run(abort.signal);
+        metrics.housekeeping.inc({ job: job.name, result: 'ok' });
+      } catch (err) {
+        metrics.housekeeping.inc({ job: job.name, result: 'failed' });
+        logger.error({ err, job: job.name }, 'housekeeping failed');
+        throw err;
+      } finally {
+        running.delete(job.name);
+      }
+    })();
+    running.set(job.name, mine);
+    return await mine;
+  };
+
+  const quiet = {
+    info: () => undefined,
+    debug: () => undefined,
+    warn: (message: string) => logger.debug({ cron: message }, 'cron'),
+    error: (message: string | Error) => logger.warn({ cron: String(message) }, 'cron'),
+  };
+  const tasks = jobs.map((job) =>
+    cron.schedule(
+      job.expression,
+      async () => {
+        // Expected: it was logged and counted; the next time is another try.
+        await run(job).catch(() => undefined);
+      },
+      { name: job.name, timezone: 'UTC', noOverlap: true, logger: quiet, unref: true },
+    ),
+  );
+  return {
+    async runNow(name) {
+      const job = jobs.find((candidate) => candidate.name === name);
+      if (job === undefined) throw new Error(`no timed job is called ${name}`);
+      await run(job);
+    },
+    async stop() {
+      abort.abort();
+      await Promise.all(tasks.map((task) => task.destroy()));
+      await Promise.allSettled(running.values());
+    },
+  };
+}

@@ -1,0 +1,42 @@
+/** What our wallets hold, in one call. */
+import { type Address, erc20Abi, multicall3Abi, type PublicClient } from 'viem';
+import { within } from '../chain/deadline.ts';
+
+export type Holding = {
+  wallet: Address;
+  wei: bigint;
+  /** USDG base units. */
+  usdg: bigint;
+  /** What the router may still take of it. */
+  allowance: bigint;
+};
+
+/** @throws when the chain does not answer in time */
+export async function readHoldings(
+  client: PublicClient,
+  wallets: readonly Address[],
+  at: { usdg: Address; router: Address; multicall3: Address },
+  timeoutMs: number,
+): Promise<Holding[]> {
+  const usdg = { address: at.usdg, abi: erc20Abi } as const;
+  const read = client.multicall({
+    allowFailure: false,
+    contracts: wallets.flatMap((wallet) => [
+      {
+        address: at.multicall3,
+        abi: multicall3Abi,
+        functionName: 'getEthBalance' as const,
+        args: [wallet] as const,
+      },
+      { ...usdg, functionName: 'balanceOf' as const, args: [wallet] as const },
+      { ...usdg, functionName: 'allowance' as const, args: [wallet, at.router] as const },
+    ]),
+  });
+  const answers = (await within(read, timeoutMs, 'the balances')) as bigint[];
+  return wallets.map((wallet, index) => ({
+    wallet,
+    wei: answers[3 * index] ?? 0n,
+    usdg: answers[3 * index + 1] ?? 0n,
+    allowance: answers[3 * index + 2] ?? 0n,
+  }));
+}
