@@ -1,6 +1,7 @@
 /** Settings of the api, from the environment. */
 import { z } from 'zod';
 import {
+  baseUrlOption,
   chainOptions,
   intOption,
   listOption,
@@ -20,11 +21,11 @@ export const apiOptions = z.object({
   ...storeOptions.shape,
   ...httpOptions.shape,
   API_PORT: option(portOption.default(8080), { description: 'Port of the api.', example: '8080' }),
-  PUBLIC_BASE_URL: option(urlOption.default('http://127.0.0.1:8080'), {
+  PUBLIC_BASE_URL: option(baseUrlOption.default('http://127.0.0.1:8080'), {
     description: 'Address of the api as clients see it; every URL it returns is built from it.',
     example: 'https://api.example.org',
   }),
-  RELAYER_URL: option(urlOption.default('http://127.0.0.1:8081'), {
+  RELAYER_URL: option(baseUrlOption.default('http://127.0.0.1:8081'), {
     description: 'Address of the relayer as clients see it, without a path.',
     example: 'https://relay.example.org',
   }),
@@ -38,7 +39,7 @@ export const apiOptions = z.object({
       'RPC address that the root document names to clients; absent: the origin of the first of RPC_URLS.',
     example: 'https://rpc.example.org',
   }),
-  CHAIN_EXPLORER: option(urlOption.default('https://robinhoodchain.blockscout.com'), {
+  CHAIN_EXPLORER: option(baseUrlOption.default('https://robinhoodchain.blockscout.com'), {
     description: 'Block explorer that the root document names.',
     example: 'https://explorer.example.org',
   }),

@@ -55,6 +55,12 @@ export const urlOption = z
   })
   .transform((text) => text.replace(/\/+$/, ''));
 
+/** An address that paths are put behind: without query and fragment, which would swallow them. */
+export const baseUrlOption = z
+  .string()
+  .refine((text) => !/[?#]/.test(text), 'expected a URL without query (?) and fragment (#)')
+  .pipe(urlOption);
+
 /** Comma-separated values, trimmed; empty ones are none. */
 export function listOption<T extends z.ZodType<unknown, string>>(item: T) {
   return z
