@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
-import type { World } from './chain/world.ts';
 import { keeperChecks } from './readiness.ts';
+import type { ReplicaStatus } from './replica.ts';
 import type { TickStatus } from './tick.ts';
 
 const LIMITS = { tickMs: 60_000, sourceMs: 30_000, headMs: 20_000 };
 const T = 1_800_000_000_000;
 
 function reasons(change: {
+  replica?: ReplicaStatus;
   tick?: Partial<TickStatus>;
   world?: { advancedAtMs: number | null; fault: string | null };
   usable?: boolean;
@@ -14,31 +15,35 @@ function reasons(change: {
 }): string[] {
   let at = T;
   const checks = keeperChecks({
-    tick: () => ({
-      lastTickMs: T,
-      sourceOkMs: T,
-      sourceFault: null,
-      storeFault: null,
-      ...change.tick,
-    }),
-    world: {
-      read: async (): Promise<World | null> => null,
-      status: () => ({ world: null, ...(change.world ?? { advancedAtMs: T, fault: null }) }),
-    },
-    sender: () => ({
-      wallets: [
-        {
-          address: '0x0000000000000000000000000000000000000001',
-          balanceWei: 0n,
-          inFlight: 0,
-          usable: change.usable ?? true,
-          reason: change.usable === false ? 'no ether' : null,
-        },
-      ],
-      queued: 0,
-      inFlight: 0,
-      oldestUnsettledMs: 0,
-    }),
+    replica: () => change.replica ?? { tag: 'leads' },
+    leading: () =>
+      change.replica !== undefined
+        ? null
+        : {
+            sinceMs: T,
+            tick: {
+              lastTickMs: T,
+              sourceOkMs: T,
+              sourceFault: null,
+              storeFault: null,
+              ...change.tick,
+            },
+            world: { world: null, ...(change.world ?? { advancedAtMs: T, fault: null }) },
+            sender: {
+              wallets: [
+                {
+                  address: '0x0000000000000000000000000000000000000001',
+                  balanceWei: 0n,
+                  inFlight: 0,
+                  usable: change.usable ?? true,
+                  reason: change.usable === false ? 'no ether' : null,
+                },
+              ],
+              queued: 0,
+              inFlight: 0,
+              oldestUnsettledMs: 0,
+            },
+          },
     limits: LIMITS,
     now: () => at,
   });
@@ -82,6 +87,17 @@ test.each<[string, Parameters<typeof reasons>[0], string[]]>([
     'the journal fails',
     { tick: { storeFault: 'SqliteError' } },
     ['store: the journal cannot be written: SqliteError'],
+  ],
+  ['it stands by, however long', { replica: { tag: 'stands_by' }, now: T + 1e9 }, []],
+  [
+    'it takes over',
+    { replica: { tag: 'takes_over' } },
+    ['lead: it is taking the lead: the journal is being repaired'],
+  ],
+  [
+    'it could not take over',
+    { replica: { tag: 'fails', reason: 'the database does not answer: ECONNREFUSED' } },
+    ['lead: the database does not answer: ECONNREFUSED'],
   ],
 ])('readiness tells when %s', (_, change, expected) => {
   expect(reasons(change)).toEqual(expected);

@@ -2,6 +2,7 @@
 import type { ReadinessCheck, ReadinessResult } from '../runtime/readiness.ts';
 import type { SenderStatus } from '../runtime/sender/types.ts';
 import type { WorldView } from './chain/world.ts';
+import type { ReplicaStatus } from './replica.ts';
 import type { TickStatus } from './tick.ts';
 
 export type ReadinessLimits = {
@@ -17,60 +18,81 @@ const OK: ReadinessResult = { ok: true };
 const fails = (reason: string): ReadinessResult => ({ ok: false, reason });
 const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
 
+/** What is known of a keeper that leads; as of the moment of asking. */
+export type Leading = {
+  /** When it began to lead, unix ms. */
+  sinceMs: number;
+  tick: TickStatus;
+  world: ReturnType<WorldView['status']>;
+  sender: SenderStatus;
+};
+
+/**
+ * A keeper that stands by is ready: it does what it is there for, and takes over by itself. That it does nothing else
+ * meanwhile is told by the note of `lead` (and the metric `basket_keeper_leader`), not by a status that would alarm
+ * somebody or hold up a rollout for as long as the other one lives.
+ */
 export function keeperChecks(options: {
-  tick: () => TickStatus;
-  world: WorldView;
-  sender: () => SenderStatus;
+  replica: () => ReplicaStatus;
+  /** Null while it stands by: then there is nothing but the lead to judge. */
+  leading: () => Leading | null;
   limits: ReadinessLimits;
   now?: () => number;
 }): ReadinessCheck[] {
-  const { tick, world, sender, limits, now = Date.now } = options;
-  const startedMs = now();
-  const age = (sinceMs: number | null): number => now() - (sinceMs ?? startedMs);
+  const { replica, leading, limits, now = Date.now } = options;
+  const check = (
+    name: string,
+    judge: (now: Leading, age: (sinceMs: number | null) => number) => ReadinessResult,
+  ): ReadinessCheck => ({
+    name,
+    check: () => {
+      const current = leading();
+      if (current === null) return OK;
+      return judge(current, (sinceMs) => now() - (sinceMs ?? current.sinceMs));
+    },
+  });
   return [
-    {
-      name: 'loop',
-      check: () => {
-        const { lastTickMs } = tick();
-        if (lastTickMs === null) return fails('no tick has finished yet');
-        const ms = age(lastTickMs);
-        return ms <= limits.tickMs ? OK : fails(`no tick has finished for ${seconds(ms)}`);
-      },
-    },
-    {
-      name: 'jobs',
-      check: () => {
-        const { sourceOkMs, sourceFault } = tick();
-        if (sourceOkMs !== null && age(sourceOkMs) <= limits.sourceMs) return OK;
-        return fails(
-          `no job source has answered for ${seconds(age(sourceOkMs))}: ${sourceFault ?? 'not asked yet'}`,
-        );
-      },
-    },
-    {
-      name: 'chain',
-      check: () => {
-        const { advancedAtMs, fault } = world.status();
-        if (fault !== null) return fails(`the chain does not answer: ${fault}`);
-        if (advancedAtMs === null) return fails('no block has been read yet');
-        const ms = age(advancedAtMs);
-        return ms <= limits.headMs ? OK : fails(`the head has not advanced for ${seconds(ms)}`);
-      },
-    },
-    {
-      name: 'wallets',
-      check: () => {
-        const { wallets } = sender();
-        if (wallets.some(({ usable }) => usable)) return OK;
-        return fails(wallets.map(({ reason }) => reason ?? 'not usable').join('; ') || 'no wallet');
-      },
-    },
-    {
-      name: 'store',
-      check: () => {
-        const { storeFault } = tick();
-        return storeFault === null ? OK : fails(`the journal cannot be written: ${storeFault}`);
-      },
-    },
+    { name: 'lead', check: () => judgeLead(replica()) },
+    check('loop', ({ tick: { lastTickMs } }, age) => {
+      if (lastTickMs === null) return fails('no tick has finished yet');
+      const ms = age(lastTickMs);
+      return ms <= limits.tickMs ? OK : fails(`no tick has finished for ${seconds(ms)}`);
+    }),
+    check('jobs', ({ tick: { sourceOkMs, sourceFault } }, age) => {
+      if (sourceOkMs !== null && age(sourceOkMs) <= limits.sourceMs) return OK;
+      return fails(
+        `no job source has answered for ${seconds(age(sourceOkMs))}: ${sourceFault ?? 'not asked yet'}`,
+      );
+    }),
+    check('chain', ({ world: { advancedAtMs, fault } }, age) => {
+      if (fault !== null) return fails(`the chain does not answer: ${fault}`);
+      if (advancedAtMs === null) return fails('no block has been read yet');
+      const ms = age(advancedAtMs);
+      return ms <= limits.headMs ? OK : fails(`the head has not advanced for ${seconds(ms)}`);
+    }),
+    check('wallets', ({ sender: { wallets } }) => {
+      if (wallets.some(({ usable }) => usable)) return OK;
+      return fails(wallets.map(({ reason }) => reason ?? 'not usable').join('; ') || 'no wallet');
+    }),
+    check('store', ({ tick: { storeFault } }) =>
+      storeFault === null ? OK : fails(`the journal cannot be written: ${storeFault}`),
+    ),
   ];
+}
+
+function judgeLead(status: ReplicaStatus): ReadinessResult {
+  switch (status.tag) {
+    case 'leads':
+      return { ok: true, note: 'leads' };
+    case 'stands_by':
+      return {
+        ok: true,
+        note: 'standby: another keeper leads; this one takes over when that one ends',
+      };
+    case 'takes_over':
+      return fails('it is taking the lead: the journal is being repaired');
+    case 'fails':
+      return fails(status.reason);
+  }
+  return status satisfies never;
 }

@@ -1,0 +1,262 @@
+/** What a keeper has while it leads: from the repair of the sender's journal to the end of the last tick. */
+import type { LocalAccount } from 'viem/accounts';
+import { CHAIN_ID } from '../contracts-abi/constants.ts';
+import type { Deployment } from '../contracts-abi/deployment.ts';
+import { assertChainId, createChainClient } from '../runtime/chain/client.ts';
+import { steadyNow } from '../runtime/clock.ts';
+import { ConfigError } from '../runtime/config.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { DurablePoint } from '../runtime/sender/context.ts';
+import { senderSettings } from '../runtime/sender/options.ts';
+import { createSender } from '../runtime/sender/sender.ts';
+import type { Sender } from '../runtime/sender/types.ts';
+import { type Fence, Overtaken } from '../runtime/store/lead.ts';
+import type { Store } from '../runtime/store/store.ts';
+import type { Metrics } from '../runtime/metrics.ts';
+import { createOrderReader } from './chain/order.ts';
+import { createSimulator } from './chain/simulate.ts';
+import { createWorldView, type WorldView } from './chain/world.ts';
+import { type KeeperConfig, usdgOf } from './config.ts';
+import type { KeeperContext } from './context.ts';
+import type { Distrust } from './distrust.ts';
+import { readKnownProtocol, type ForeignContracts } from './firewall/known-protocol.ts';
+import { createJournal } from './journal/journal.ts';
+import type { StoreTables } from './journal/migrations.ts';
+import { type Loop, startLoop } from './loop.ts';
+import { createMemories } from './memory.ts';
+import type { KeeperMetrics } from './metrics.ts';
+import { settleAttempts } from './outcome.ts';
+import { PATIENCE_RULES } from './policy/patience.ts';
+import { pollSources } from './source/job-source.ts';
+import { createTicker, type Protocol, type Ticker } from './tick.ts';
+
+const MAX_ANSWER_BYTES = 4_000_000;
+const MEMORY_CAPACITY = 10_000;
+const REGISTRY_EVERY_MS = 60_000;
+const SUBMIT_TIMEOUT_MS = 5_000;
+
+/** What outlasts a term: a process that leads again begins with these. */
+export type Standing = {
+  config: KeeperConfig;
+  deployment: Deployment;
+  foreign: ForeignContracts;
+  /** The first receives every executor fee. */
+  accounts: readonly LocalAccount[];
+  store: Store<StoreTables>;
+  logger: Logger;
+  metrics: Metrics;
+  keeperMetrics: KeeperMetrics;
+  distrust: Distrust;
+  dryRun: boolean;
+  onDurablePoint: ((point: DurablePoint) => void) | null;
+};
+
+export type Term = {
+  startedMs: number;
+  context: KeeperContext;
+  sender: Sender;
+  world: WorldView;
+  ticker: Ticker;
+  fence: Fence;
+  /** Ticks until the end. */
+  run(): void;
+  /** Waits until every transaction sent has an outcome on chain, at most `ms`; false when some have none yet. */
+  settle(ms: number): Promise<boolean>;
+  /** Ticks no more, lets the sender drain for `drainMs`, and records what came to an end meanwhile. */
+  end(drainMs: number): Promise<void>;
+};
+
+/**
+ * Reads the registry, repairs the sender's journal, and is ready to tick.
+ * @param onFatal told when the sender has stopped for good: the lead is lost, or the journal is another's
+ * @throws when the chain or the store is not usable, saying which
+ */
+export async function startTerm(
+  standing: Standing,
+  fence: Fence,
+  onFatal: (error: unknown) => void,
+): Promise<Term> {
+  const { config, deployment, store, logger, distrust } = standing;
+  const client = createChainClient({
+    urls: config.RPC_URLS,
+    timeoutMs: config.RPC_TIMEOUT_MS,
+    multicall3: deployment.multicall3,
+  });
+  await assertChainId(client);
+  const protocol = await followProtocol(client, standing);
+  const sender = createSender({
+    rpc: { urls: config.RPC_URLS, timeoutMs: config.RPC_TIMEOUT_MS },
+    chainId: CHAIN_ID,
+    wallets: standing.accounts,
+    store,
+    fence,
+    settings: senderSettings(config),
+    logger,
+    registry: standing.metrics.registry,
+    metricsPrefix: 'basket_keeper',
+    onFatal,
+    ...(standing.onDurablePoint === null ? {} : { onDurablePoint: standing.onDurablePoint }),
+  });
+  try {
+    await sender.start();
+  } catch (error) {
+    await sender.stop(0);
+    throw error;
+  }
+  const context = contextOf(standing, { client, sender, fence });
+  const world = createWorldView({
+    client,
+    oracle: deployment.oracle,
+    tipWei: senderSettings(config).tip,
+    timeoutMs: config.RPC_TIMEOUT_MS,
+    now: steadyNow,
+  });
+  const ticker = createTicker({
+    context,
+    world,
+    protocol,
+    poll: (signal) =>
+      pollSources(
+        {
+          urls: config.API_URLS,
+          timeoutMs: config.KEEPER_SOURCE_TIMEOUT_MS,
+          maxBytes: MAX_ANSWER_BYTES,
+          maxJobs: config.KEEPER_MAX_JOBS,
+        },
+        signal,
+        (source) => distrust.isDropped(source),
+      ),
+    distrust,
+    concurrency: config.KEEPER_CONCURRENCY,
+  });
+  const ethPrice = (): bigint | null => world.status().world?.market.ethPrice ?? null;
+  let loop: Loop | null = null;
+  return {
+    startedMs: steadyNow(),
+    context,
+    sender,
+    world,
+    ticker,
+    fence,
+    run: () => {
+      loop ??= startLoop({
+        intervalMs: config.KEEPER_POLL_MS,
+        tick: (signal) => ticker.tick(signal),
+        onError: (err) => {
+          context.metrics.ticks.inc({ result: 'failed' });
+          // Expected where the lead was lost within the tick: who keeps the lead says so.
+          if (!(err instanceof Overtaken)) logger.error({ err }, 'a tick failed');
+        },
+      });
+    },
+    settle: (ms) => settleWithin(context, sender, ethPrice, ms),
+    end: async (drainMs) => {
+      await loop?.stop();
+      await sender.stop(fence.holds() ? drainMs : 0);
+      // What came to an end while draining belongs in the journal now, not at the next start.
+      if (fence.holds()) await settleAttempts(context, ethPrice());
+    },
+  };
+}
+
+/** The registry as last read; read again when a job names a vault that is not known. */
+async function followProtocol(
+  client: ReturnType<typeof createChainClient>,
+  { deployment, foreign, logger }: Standing,
+): Promise<Protocol> {
+  let known = await readKnownProtocol(client, deployment, foreign);
+  let knownMs = steadyNow();
+  return {
+    known: () => known,
+    refresh: async () => {
+      if (steadyNow() - knownMs < REGISTRY_EVERY_MS) return;
+      knownMs = steadyNow();
+      try {
+        known = await readKnownProtocol(client, deployment, foreign);
+      } catch (err) {
+        // Expected: the chain is out of reach; what was known still holds.
+        logger.warn({ err }, 'the registry could not be read again');
+      }
+    },
+  };
+}
+
+function contextOf(
+  standing: Standing,
+  parts: { client: ReturnType<typeof createChainClient>; sender: Sender; fence: Fence },
+): KeeperContext {
+  const { config, deployment, store, distrust } = standing;
+  const { client, sender, fence } = parts;
+  const [executor] = standing.accounts;
+  if (executor === undefined) throw new ConfigError('no wallet');
+  const journal = createJournal(store.db, steadyNow, fence);
+  return {
+    logger: standing.logger.child({ module: 'keeper' }),
+    metrics: standing.keeperMetrics,
+    journal,
+    memories: createMemories({
+      journal,
+      rules: PATIENCE_RULES,
+      capacity: MEMORY_CAPACITY,
+      now: steadyNow,
+    }),
+    sender,
+    simulator: createSimulator({
+      client,
+      usdg: deployment.usdg,
+      multicall3: deployment.multicall3,
+      timeoutMs: config.RPC_TIMEOUT_MS,
+    }),
+    orders: createOrderReader(client, config.RPC_TIMEOUT_MS),
+    rules: {
+      minProfitUsdg: usdgOf(config.KEEPER_MIN_PROFIT_USDG),
+      marginBps: BigInt(config.KEEPER_MARGIN_PERCENT) * 100n,
+      gasPriceHeadroomBps: BigInt(config.KEEPER_GAS_PRICE_HEADROOM_PERCENT) * 100n,
+      feeToleranceBps: BigInt(config.KEEPER_FEE_TOLERANCE_BPS),
+      gasLimitHeadroomBps: BigInt(config.SENDER_GAS_HEADROOM_PERCENT) * 100n,
+    },
+    patience: PATIENCE_RULES,
+    executor: executor.address,
+    arming: config.KEEPER_ARM,
+    dutyBudgetUsdg: usdgOf(config.KEEPER_DUTY_BUDGET_USDG),
+    dutyTurn: inTurn(),
+    usdg: deployment.usdg,
+    multicall3: deployment.multicall3,
+    batchMax: config.KEEPER_BATCH_MAX,
+    distrust: (source, what) => distrust.strike(source, what),
+    dryRun: standing.dryRun,
+    submitTimeoutMs: SUBMIT_TIMEOUT_MS,
+    now: steadyNow,
+  };
+}
+
+async function settleWithin(
+  context: KeeperContext,
+  sender: Sender,
+  ethPrice: () => bigint | null,
+  ms: number,
+): Promise<boolean> {
+  const until = steadyNow() + ms;
+  for (;;) {
+    await settleAttempts(context, ethPrice());
+    const open = await context.journal.unsettled(200);
+    const waiting = open.filter(({ outcome }) => outcome !== 'mined' && outcome !== 'reverted');
+    if (waiting.length === 0) return true;
+    const left = until - steadyNow();
+    const [first] = waiting;
+    if (left <= 0 || first === undefined) return false;
+    // One of them at a time: each wait is the sender's own, on its own poll.
+    const carried = first.carrier?.key ?? first.intentKey;
+    if ((await sender.wait(carried, 'settled', left)) === null) return false;
+  }
+}
+
+/** Runs what it is given one at a time, in order. */
+function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return async (work) => {
+    const mine = last.then(work, work);
+    last = mine.catch(() => undefined);
+    return await mine;
+  };
+}
