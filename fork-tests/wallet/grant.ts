@@ -1,6 +1,7 @@
 import { encodeFunctionData, erc20Abi } from 'viem';
 import { USD } from '../../contracts-abi/constants.ts';
 import { accountFactoryAbi, sessionModuleAbi } from '../../contracts-abi/generated/index.ts';
+import { describeRevert, revertDataOf } from '../../contracts-abi/revert.ts';
 import { devAccount, type Role } from '../chain/seed/accounts.ts';
 import type { DevWallet } from './open.ts';
 import { sendCall } from './send.ts';
@@ -31,7 +32,7 @@ export async function grant(wallet: DevWallet, owner: Role, key: Role, dollarsAD
     throw new Error(`${key} has a grant of ${owner} already: this wallet makes only the first one`);
   }
   const { timestamp } = await client.getBlock();
-  const opened = await sendCall(
+  const opening = sendCall(
     wallet,
     owner,
     deployment.accountFactory,
@@ -50,6 +51,14 @@ export async function grant(wallet: DevWallet, owner: Role, key: Role, dollarsAD
       ],
     }),
   );
+  const opened = await opening.catch((error: unknown) => {
+    const revert = revertDataOf(error);
+    if (revert === null || !describeRevert(revert).startsWith('GrantExists')) throw error;
+    throw new Error(
+      `${owner} has granted another key already: this wallet makes only the first grant of an account, further ones are made at the api's /approve`,
+      { cause: error },
+    );
+  });
   const funded = await sendCall(
     wallet,
     owner,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ACTION_TYPES, type ActionJson, actionFromJson } from '../../contracts-abi/typed-data.ts';
 import { devAccount, type Role } from '../chain/seed/accounts.ts';
+import { readInput } from './read-input.ts';
 
 const planSchema = z.object({
   action: z.custom<ActionJson>((value) => typeof value === 'object' && value !== null),
@@ -22,7 +23,7 @@ export type RelayStep = { signedFee: string; status: number; answer: unknown };
  * and deadline. Here the host's fee cap is $1.
  */
 export async function* relay(role: Role, body: Record<string, unknown>): AsyncGenerator<RelayStep> {
-  const { action, typedData, relayerUrl } = planSchema.parse(body);
+  const { action, typedData, relayerUrl } = readInput(planSchema, body);
   const { account } = devAccount(role);
   const post = async (fee: string): Promise<RelayStep> => {
     const signed = { ...action, fee };

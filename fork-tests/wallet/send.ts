@@ -4,6 +4,7 @@ import { addressSchema, bytesSchema, uintStringSchema } from '../../runtime/sche
 import { estimateGas } from '../chain/client.ts';
 import { devAccount, type Role } from '../chain/seed/accounts.ts';
 import type { DevWallet } from './open.ts';
+import { readInput } from './read-input.ts';
 
 const call = z.object({ to: addressSchema, data: bytesSchema(200_000) });
 const planSchema = z.object({
@@ -44,7 +45,7 @@ export async function send(
   role: Role,
   body: Record<string, unknown>,
 ): Promise<{ approval: Sent | null; tx: Sent }> {
-  const plan = planSchema.parse(body);
+  const plan = readInput(planSchema, body);
   const approval =
     plan.approval === null
       ? null

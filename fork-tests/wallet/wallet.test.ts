@@ -12,7 +12,7 @@ import { type Manifest, tokenOf } from '../chain/seed/manifest.ts';
 import { loadChain, seededChain } from '../chain/state/load.ts';
 import { grant } from './grant.ts';
 import type { DevWallet } from './open.ts';
-import { sendCall } from './send.ts';
+import { send, sendCall } from './send.ts';
 
 let client: ChainClient;
 let manifest: Manifest;
@@ -64,6 +64,8 @@ it('sends with gas to spare, and fails in words when it would revert or grants t
   const sent = await client.getTransaction({ hash: first.opened.hash });
   expect(sent.gas).toBeGreaterThanOrEqual((BigInt(first.opened.gasUsed) * 3n) / 2n);
   await expect(grant(wallet, 'dave', 'agent', 50)).rejects.toThrow(/has a grant .* already/);
+  await expect(grant(wallet, 'dave', 'carol', 50)).rejects.toThrow(/has granted another key/);
+  await expect(send(wallet, 'dave', { approval: null })).rejects.toThrow(/takes: tx is required$/);
   const tooMuch = encodeFunctionData({
     abi: basketVaultAbi,
     functionName: 'transfer',
