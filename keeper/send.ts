@@ -1,6 +1,6 @@
 /** Hands a transaction to the sender: the one place from which the keeper spends anything. */
 import type { Hex } from 'viem';
-import type { IntentState } from '../runtime/sender/types.ts';
+import type { IntentState, WalletStatus } from '../runtime/sender/types.ts';
 import { intentKeyOf } from './attempts.ts';
 import type { World } from './chain/world.ts';
 import type { KeeperContext } from './context.ts';
@@ -50,9 +50,15 @@ export async function send(
     await applyEvent(context, jobKey, { tag: 'wait', ms: 10_000 }, fingerprint);
     return 'decided';
   }
-  if (!sender.status().wallets.some(({ usable }) => usable)) {
+  // Another service pays whoever sends: that is the wallet whose gain was simulated.
+  const from = work.type === 'foreign' ? context.executor : null;
+  const mayUse = ({ usable, address }: WalletStatus): boolean =>
+    usable && (from === null || address === from);
+  if (!sender.status().wallets.some(mayUse)) {
     // An intent that is certain to be refused would only fill the journal.
-    await decide(context, jobKey, 'not_sent', 'no usable wallet');
+    const which =
+      from === null ? 'no usable wallet' : `${from} alone may send it and is not usable`;
+    await decide(context, jobKey, 'not_sent', which);
     await applyEvent(context, jobKey, { tag: 'wait', ms: 5_000 }, fingerprint);
     return 'decided';
   }
@@ -75,6 +81,7 @@ export async function send(
       to: work.contract,
       data: order.data,
       value: 0n,
+      ...(from === null ? {} : { from }),
       gas: terms.gasLimit,
       notAfter: Number(world.timestamp + SEND_WITHIN_SECONDS),
       maxFeePerGas: terms.maxFeePerGas,
