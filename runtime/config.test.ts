@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { apiOptions } from '../api/config.ts';
 import {
   booleanOption,
   chainOptions,
@@ -51,25 +50,6 @@ describe('configuration', () => {
     expect(load).toThrow(/RPC_URLS is not set/);
     expect(load).toThrow(/MARGIN is "11"/);
     expect(load).toThrow(/ON is "yes": expected true or false/);
-  });
-
-  it('takes no base address with a query or a fragment, which would swallow every path', () => {
-    for (const url of ['https://x.example/b?a=1', 'https://x.example/#a', 'https://x.example/?']) {
-      for (const name of ['PUBLIC_BASE_URL', 'RELAYER_URL']) {
-        const load = () =>
-          loadConfig(apiOptions, { RPC_URLS: 'http://a', DEPLOYMENT_FILE: 'x', [name]: url });
-        expect(load).toThrow(new RegExp(`${name} is .*without query`));
-      }
-    }
-    const { PUBLIC_BASE_URL, APPROVAL_URL } = loadConfig(apiOptions, {
-      RPC_URLS: 'http://a',
-      PUBLIC_BASE_URL: 'https://x.example/basket/',
-      APPROVAL_URL: 'https://x.example/approve?from=agent',
-    });
-    expect([PUBLIC_BASE_URL, APPROVAL_URL]).toEqual([
-      'https://x.example/basket',
-      'https://x.example/approve?from=agent',
-    ]);
   });
 
   it('never repeats the value of a secret', () => {
