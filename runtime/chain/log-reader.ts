@@ -6,7 +6,13 @@ import { type IndexedLog, type LogFilter, readLogs, saysNothingOfTheRange } from
 
 export type { LogFilter } from './read-logs.ts';
 
-type LogReaderOptions = { client: PublicClient; logger: Logger; maxRange: number };
+type LogReaderOptions = {
+  client: PublicClient;
+  logger: Logger;
+  maxRange: number;
+  /** Whether each log needs its block's time, at the cost of headers where the node does not tell it; default true. */
+  times?: boolean;
+};
 
 export class LogReader {
   readonly #options: LogReaderOptions;
@@ -24,9 +30,9 @@ export class LogReader {
 
   /** Logs in chain order, or null when the node refused the range and the next one is shorter. */
   async read(filter: LogFilter, from: number, to: number): Promise<IndexedLog[] | null> {
-    const { client, logger, maxRange } = this.#options;
+    const { client, logger, maxRange, times } = this.#options;
     try {
-      const logs = await readLogs(client, filter, from, to);
+      const logs = await readLogs(client, filter, from, to, times);
       this.#range = afterSuccess(this.#range, maxRange);
       return logs;
     } catch (error) {

@@ -28,12 +28,16 @@ export type LogFilter = {
   topics: readonly Hex[];
 };
 
-/** @throws what the client throws; see {@link saysNothingOfTheRange}. */
+/**
+ * @param times whether blocks whose time the node does not tell with the log are read for it; otherwise it is 0 there.
+ * @throws what the client throws; see {@link saysNothingOfTheRange}.
+ */
 export async function readLogs(
   client: PublicClient,
   filter: LogFilter,
   from: number,
   to: number,
+  times = true,
 ): Promise<IndexedLog[]> {
   const asked = {
     address: [...filter.addresses],
@@ -43,7 +47,7 @@ export async function readLogs(
   };
   const found = await client.request({ method: 'eth_getLogs', params: [asked] });
   const logs = found.filter((log) => !log.removed);
-  const times = await blockTimes(client, logs);
+  const known = times ? await blockTimes(client, logs) : new Map<number, number>();
   return logs
     .map((log) => ({
       address: log.address.toLowerCase() as Address,
@@ -53,7 +57,7 @@ export async function readLogs(
       blockHash: log.blockHash ?? '0x',
       logIndex: Number(log.logIndex),
       transactionHash: log.transactionHash ?? '0x',
-      time: times.get(Number(log.blockNumber)) ?? 0,
+      time: known.get(Number(log.blockNumber)) ?? 0,
     }))
     .sort((a, b) => a.block - b.block || a.logIndex - b.logIndex);
 }
