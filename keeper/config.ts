@@ -1,4 +1,5 @@
 /** The keeper's settings: its own options and the groups of the runtime. */
+import { getAddress, isAddress } from 'viem';
 import { z } from 'zod';
 import { USD } from '../contracts-abi/constants.ts';
 import { decimalTextOf, parseDecimal } from '../contracts-abi/rounding.ts';
@@ -17,6 +18,20 @@ import {
 import { httpOptions } from '../runtime/http/server.ts';
 import { keyOptions } from '../runtime/keys/wallets.ts';
 import { senderOptions } from '../runtime/sender/options.ts';
+import { DISCOVERY_MODES } from './discovery/plug.ts';
+import { isCronExpression } from './housekeeping/timed-jobs.ts';
+
+const addressOption = z
+  .string()
+  .refine((text) => isAddress(text, { strict: false }), 'expected 0x and 40 hex characters')
+  .transform((text) => getAddress(text.toLowerCase()));
+
+const cronOption = z
+  .string()
+  .refine(
+    isCronExpression,
+    'expected a cron expression: minute, hour, day, month, day of the week',
+  );
 
 export const keeperOptions = z.object({
   KEEPER_PORT: option(portOption.default(8082), {
@@ -75,9 +90,67 @@ export const keeperOptions = z.object({
       'File of contracts that are not ours whose jobs are executed too: {"contracts":[{"address":"0x…","selectors":["0x…"]}]}.',
     example: '.data/allow-list.json',
   }),
+  KEEPER_DISCOVERY: option(z.enum(DISCOVERY_MODES).default('fallback'), {
+    description:
+      'Whether the keeper finds work on the chain itself: off, fallback (only while no API answers) or always.',
+    example: 'fallback',
+  }),
+  KEEPER_DISCOVERY_MS: option(intOption(200, 60_000).default(3_000), {
+    description:
+      'Time between two looks at the chain of its own discovery while nothing is due, in milliseconds.',
+    example: '3000',
+  }),
   KEEPER_ARM: option(booleanOption.default(true), {
     description: 'Whether to arm orders whose fill misses its floor.',
     example: 'true',
+  }),
+  KEEPER_LOW_ETH_TRANSACTIONS: option(intOption(1, 100_000).default(20), {
+    description:
+      'A wallet whose ETH is good for fewer transactions than this is warned of, and topped up where that is on.',
+    example: '20',
+  }),
+  KEEPER_SWEEP_TO: option(addressOption.optional(), {
+    description:
+      'Cold address to which USDG above the float is sent; absent: nothing is swept. Not a wallet of this keeper.',
+    example: '0x000000000000000000000000000000000000c01d',
+  }),
+  KEEPER_FLOAT_USDG: option(decimalOption(0, 1_000_000).default(10), {
+    description: 'USDG that stays in a wallet when it is swept, in dollars.',
+    example: '10',
+  }),
+  KEEPER_SWEEP_LEAST_USDG: option(decimalOption(0.01, 1_000_000).default(10), {
+    description: 'Less than this above the float is not swept, in dollars.',
+    example: '10',
+  }),
+  KEEPER_SWEEP_EVERY_HOURS: option(intOption(1, 8_760).default(24), {
+    description: 'Least time from one sweep of a wallet to the next, in hours.',
+    example: '24',
+  }),
+  KEEPER_SWEEP_CRON: option(cronOption.default('17 * * * *'), {
+    description: 'When a sweep is looked for: a cron expression, UTC.',
+    example: '17 * * * *',
+  }),
+  KEEPER_TOPUP_DAILY_USDG: option(decimalOption(0, 10_000).default(0), {
+    description:
+      'Most earned USDG that may be swapped for ETH in a day, in dollars, when a wallet runs out of it; 0: none.',
+    example: '0',
+  }),
+  KEEPER_TOPUP_USDG: option(decimalOption(1, 10_000).default(5), {
+    description: 'Most that one top-up swaps, in dollars.',
+    example: '5',
+  }),
+  KEEPER_TOPUP_SLIPPAGE_BPS: option(intOption(0, 300).default(100), {
+    description:
+      "How far a top-up may bring less ETH than the oracle's price says, in bps, pool fee included.",
+    example: '100',
+  }),
+  KEEPER_BALANCE_CRON: option(cronOption.default('*/5 * * * *'), {
+    description: 'When balances are looked at, and topped up: a cron expression, UTC.',
+    example: '*/5 * * * *',
+  }),
+  KEEPER_STATEMENT_CRON: option(cronOption.default('0 0 * * 1'), {
+    description: "When the last seven days' statement is logged: a cron expression, UTC.",
+    example: '0 0 * * 1',
   }),
   KEEPER_HEAD_MAX_AGE_MS: option(intOption(1_000, 3_600_000).default(30_000), {
     description:

@@ -1,4 +1,5 @@
 /** Assembles one keeper from its settings: what `main.ts` runs and what the chain tests drive. */
+import type { Address } from 'viem';
 import { type Deployment, readDeployment } from '../contracts-abi/deployment.ts';
 import { steadyNow } from '../runtime/clock.ts';
 import { ConfigError } from '../runtime/config.ts';
@@ -16,9 +17,11 @@ import { DEFAULT_DATABASE_URL, type KeeperConfig } from './config.ts';
 import { createDistrust } from './distrust.ts';
 import { readAllowList } from './firewall/foreign.ts';
 import type { ForeignContracts } from './firewall/known-protocol.ts';
+import type { HousekeepingJob } from './housekeeping/housekeeping.ts';
 import { createJournal, type Journal } from './journal/journal.ts';
 import { type StoreTables, storeMigrations } from './journal/migrations.ts';
 import { createKeeperMetrics } from './metrics.ts';
+import { sweepProblem } from './money/sweep.ts';
 import { keeperChecks } from './readiness.ts';
 import { createReplica, type Replica } from './replica.ts';
 import { type Standing, startTerm, type Term } from './term.ts';
@@ -38,6 +41,10 @@ export type Keeper = {
   run(): void;
   /** Waits until every transaction sent has an outcome on chain, at most `ms`; false when some have none yet. */
   settle(ms: number): Promise<boolean>;
+  /** Does a job of housekeeping now. @throws what it throws; StoreError while it stands by */
+  housekeep(job: HousekeepingJob): Promise<void>;
+  /** Looks for jobs now, whatever is left of the pause between two ticks. */
+  nudge(): void;
   /** Whether it leads; always, where it has its journal for itself. */
   leads(): boolean;
   /** Of the ticks since it leads. */
@@ -81,6 +88,7 @@ export async function createKeeper(
   if (executor === undefined) throw new ConfigError('no wallet');
   const deployment = readDeployment(config.DEPLOYMENT_FILE);
   const foreign = foreignContracts(config, deployment);
+  checkSweepTo(config, deployment, accounts);
 
   const store = await openJournal(config);
   const metrics = createMetrics('keeper');
@@ -89,6 +97,7 @@ export async function createKeeper(
     logger: logger.child({ module: 'keeper' }),
     metrics: keeperMetrics,
     now: steadyNow,
+    own: config.API_URLS.length,
   });
   let running = false;
   const replica = createKeeperReplica(
@@ -136,6 +145,8 @@ export async function createKeeper(
       if (store.dialect === 'postgres') replica.run();
     },
     settle: (ms) => leading().settle(ms),
+    housekeep: (job) => leading().housekeeping.runNow(job),
+    nudge: () => replica.term()?.nudge(),
     leads: () => replica.term() !== null,
     status: () => replica.term()?.ticker.status() ?? NO_TICK,
     journal: createJournal(store.db, steadyNow),
@@ -211,6 +222,7 @@ async function serve(
           tick: term.ticker.status(),
           world: term.world.status(),
           sender: term.sender.status(),
+          low: term.housekeeping.warning(),
         };
       },
       now: steadyNow,
@@ -226,6 +238,21 @@ async function serve(
   });
   http.finish();
   return await listen(http.app, config.HTTP_HOST, config.KEEPER_PORT);
+}
+
+/** @throws ConfigError for an address from which swept USDG would not come back to its owner */
+function checkSweepTo(
+  { KEEPER_SWEEP_TO: to }: KeeperConfig,
+  deployment: Deployment,
+  wallets: readonly { address: Address }[],
+): void {
+  if (to === undefined) return;
+  const problem = sweepProblem(
+    to,
+    deployment,
+    wallets.map(({ address }) => address),
+  );
+  if (problem !== null) throw new ConfigError(`KEEPER_SWEEP_TO is ${to}: ${problem}`);
 }
 
 /** What the operator lets run beside our own protocol. @throws ConfigError */

@@ -11,6 +11,7 @@ function reasons(change: {
   tick?: Partial<TickStatus>;
   world?: { advancedAtMs: number | null; fault: string | null };
   usable?: boolean;
+  low?: string;
   now?: number;
 }): string[] {
   let at = T;
@@ -43,6 +44,7 @@ function reasons(change: {
               inFlight: 0,
               oldestUnsettledMs: 0,
             },
+            low: change.low ?? null,
           },
     limits: LIMITS,
     now: () => at,
@@ -50,12 +52,18 @@ function reasons(change: {
   at = change.now ?? T;
   return checks.flatMap(({ name, check }) => {
     const result = check();
-    return result.ok ? [] : [`${name}: ${result.reason}`];
+    if (!result.ok) return [`${name}: ${result.reason}`];
+    return name === 'wallets' && result.note !== undefined ? [`${name} (ok): ${result.note}`] : [];
   });
 }
 
 test.each<[string, Parameters<typeof reasons>[0], string[]]>([
   ['all is well', {}, []],
+  [
+    'a wallet runs out of ETH',
+    { low: '0x01 has ETH for 3 transactions' },
+    ['wallets (ok): 0x01 has ETH for 3 transactions'],
+  ],
   ['no tick has finished', { tick: { lastTickMs: null } }, ['loop: no tick has finished yet']],
   [
     'ticks have stopped',

@@ -25,6 +25,8 @@ export type Leading = {
   tick: TickStatus;
   world: ReturnType<WorldView['status']>;
   sender: SenderStatus;
+  /** Which wallets run out of ETH, in words; null when none does. */
+  low: string | null;
 };
 
 /**
@@ -70,8 +72,8 @@ export function keeperChecks(options: {
       const ms = age(advancedAtMs);
       return ms <= limits.headMs ? OK : fails(`the head has not advanced for ${seconds(ms)}`);
     }),
-    check('wallets', ({ sender: { wallets } }) => {
-      if (wallets.some(({ usable }) => usable)) return OK;
+    check('wallets', ({ sender: { wallets }, low }) => {
+      if (wallets.some(({ usable }) => usable)) return low === null ? OK : { ok: true, note: low };
       return fails(wallets.map(({ reason }) => reason ?? 'not usable').join('; ') || 'no wallet');
     }),
     check('store', ({ tick: { storeFault } }) =>

@@ -18,10 +18,13 @@ import { createSimulator } from './chain/simulate.ts';
 import { createWorldView, type WorldView } from './chain/world.ts';
 import { type KeeperConfig, usdgOf } from './config.ts';
 import type { KeeperContext } from './context.ts';
+import { Discovery } from './discovery/discovery.ts';
+import { withDiscovery } from './discovery/plug.ts';
 import type { Distrust } from './distrust.ts';
 import { readKnownProtocol, type ForeignContracts } from './firewall/known-protocol.ts';
 import { createJournal } from './journal/journal.ts';
 import type { StoreTables } from './journal/migrations.ts';
+import { createHousekeeping, type Housekeeping } from './housekeeping/housekeeping.ts';
 import { type Loop, startLoop } from './loop.ts';
 import { createMemories } from './memory.ts';
 import type { KeeperMetrics } from './metrics.ts';
@@ -58,8 +61,11 @@ export type Term = {
   world: WorldView;
   ticker: Ticker;
   fence: Fence;
-  /** Ticks until the end. */
+  housekeeping: Housekeeping;
+  /** Ticks, and keeps house by the clock, until the end. */
   run(): void;
+  /** Ends the pause between two ticks. */
+  nudge(): void;
   /** Waits until every transaction sent has an outcome on chain, at most `ms`; false when some have none yet. */
   settle(ms: number): Promise<boolean>;
   /** Ticks no more, lets the sender drain for `drainMs`, and records what came to an end meanwhile. */
@@ -111,27 +117,54 @@ export async function startTerm(
     timeoutMs: config.RPC_TIMEOUT_MS,
     now: steadyNow,
   });
+  const discovery = new Discovery({
+    client,
+    deployment,
+    db: store.db,
+    logger: context.logger,
+    source: config.API_URLS.length,
+    everyMs: config.KEEPER_DISCOVERY_MS,
+    now: steadyNow,
+  });
   const ticker = createTicker({
     context,
     world,
     protocol,
-    poll: (signal) =>
-      pollSources(
-        {
-          urls: config.API_URLS,
-          timeoutMs: config.KEEPER_SOURCE_TIMEOUT_MS,
-          maxBytes: MAX_ANSWER_BYTES,
-          maxJobs: config.KEEPER_MAX_JOBS,
-        },
-        signal,
-        (source) => distrust.isDropped(source),
-      ),
+    poll: withDiscovery(
+      (signal) =>
+        pollSources(
+          {
+            urls: config.API_URLS,
+            timeoutMs: config.KEEPER_SOURCE_TIMEOUT_MS,
+            maxBytes: MAX_ANSWER_BYTES,
+            maxJobs: config.KEEPER_MAX_JOBS,
+          },
+          signal,
+          (source) => distrust.isDropped(source),
+        ),
+      discovery,
+      config.KEEPER_DISCOVERY,
+    ),
     distrust,
     concurrency: config.KEEPER_CONCURRENCY,
   });
   const ethPrice = (): bigint | null => world.status().world?.market.ethPrice ?? null;
   let loop: Loop | null = null;
+  const nudge = (): void => loop?.nudge();
+  const housekeeping = createHousekeeping({
+    config,
+    context,
+    client,
+    deployment,
+    db: store.db,
+    fence,
+    world,
+    wallets: standing.accounts.map(({ address }) => address),
+    nudge,
+  });
   return {
+    housekeeping,
+    nudge,
     startedMs: steadyNow(),
     context,
     sender,
@@ -139,6 +172,7 @@ export async function startTerm(
     ticker,
     fence,
     run: () => {
+      housekeeping.start();
       loop ??= startLoop({
         intervalMs: config.KEEPER_POLL_MS,
         tick: (signal) => ticker.tick(signal),
@@ -151,8 +185,11 @@ export async function startTerm(
     },
     settle: (ms) => settleWithin(context, sender, ethPrice, ms),
     end: async (drainMs) => {
+      const quiet = housekeeping.stop();
       await loop?.stop();
       await sender.stop(fence.holds() ? drainMs : 0);
+      // Only now: what it waited for, it waited for from the sender.
+      await quiet;
       // What came to an end while draining belongs in the journal now, not at the next start.
       if (fence.holds()) await settleAttempts(context, ethPrice());
     },

@@ -3,14 +3,15 @@ import { expect, test } from 'vitest';
 import { createLogger } from '../../runtime/logger.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
 import { createKeeperMetrics } from '../metrics.ts';
-import { isCronExpression, startTimedJobs, type TimedJob } from './timed-jobs.ts';
+import { isCronExpression, createTimedJobs, type TimedJob } from './timed-jobs.ts';
 
 const logger = createLogger('keeper', 'fatal');
 const NEVER = '0 0 29 2 *';
 
 function started(...jobs: TimedJob[]) {
   const metrics = createMetrics('keeper');
-  const timed = startTimedJobs(jobs, logger, createKeeperMetrics(metrics));
+  const timed = createTimedJobs(jobs, logger, createKeeperMetrics(metrics));
+  timed.start();
   return { timed, registry: metrics.registry };
 }
 

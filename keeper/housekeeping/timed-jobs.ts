@@ -2,7 +2,7 @@
  * The one registry of what runs by the clock beside the loop: node-cron, UTC. No job overlaps itself, none can end the
  * process, and a stop waits for what is running.
  */
-import cron from 'node-cron';
+import cron, { type ScheduledTask } from 'node-cron';
 import type { Logger } from '../../runtime/logger.ts';
 import type { KeeperMetrics } from '../metrics.ts';
 
@@ -15,6 +15,8 @@ export type TimedJob = {
 };
 
 export type TimedJobs = {
+  /** From now on the clock starts the jobs. */
+  start(): void;
   /** Runs a job now, or joins the run that is under way; its failure is the caller's too. */
   runNow(name: string): Promise<void>;
   /** Starts nothing more; resolves when nothing of it runs any more. */
@@ -25,7 +27,7 @@ export function isCronExpression(text: string): boolean {
   return cron.validate(text);
 }
 
-export function startTimedJobs(
+export function createTimedJobs(
   jobs: readonly TimedJob[],
   logger: Logger,
   metrics: Pick<KeeperMetrics, 'housekeeping'>,
@@ -59,17 +61,21 @@ export function startTimedJobs(
     warn: (message: string) => logger.debug({ cron: message }, 'cron'),
     error: (message: string | Error) => logger.warn({ cron: String(message) }, 'cron'),
   };
-  const tasks = jobs.map((job) =>
-    cron.schedule(
-      job.expression,
-      async () => {
-        // Expected: it was logged and counted; the next time is another try.
-        await run(job).catch(() => undefined);
-      },
-      { name: job.name, timezone: 'UTC', noOverlap: true, logger: quiet, unref: true },
-    ),
-  );
+  let tasks: ScheduledTask[] = [];
   return {
+    start() {
+      if (tasks.length > 0 || abort.signal.aborted) return;
+      tasks = jobs.map((job) =>
+        cron.schedule(
+          job.expression,
+          async () => {
+            // Expected: it was logged and counted; the next time is another try.
+            await run(job).catch(() => undefined);
+          },
+          { name: job.name, timezone: 'UTC', noOverlap: true, logger: quiet, unref: true },
+        ),
+      );
+    },
     async runNow(name) {
       const job = jobs.find((candidate) => candidate.name === name);
       if (job === undefined) throw new Error(`no timed job is called ${name}`);

@@ -35,7 +35,7 @@ export function moveKeyOf(kind: MoveKind, wallet: Address, number: number): stri
 
 /** The number of the next move of a wallet and kind, or null while the last one is under way. */
 export async function nextNumber(
-  { moves, sender }: Pick<MoveContext, 'moves' | 'sender'>,
+  { moves, sender }: { moves: Pick<Moves, 'last'>; sender: Pick<Sender, 'get'> },
   kind: MoveKind,
   wallet: Address,
 ): Promise<number | null> {

@@ -22,8 +22,6 @@ export type Treasury = {
   look(): Promise<void>;
   /** Sends what lies above the float to the cold address, where one is set. */
   sweep(): Promise<void>;
-  /** Records what came to its end. */
-  settle(): Promise<void>;
   /** For `/ready`: which wallets run out of ETH, in words; null when none does. */
   warning(): string | null;
 };
@@ -121,7 +119,6 @@ export function createTreasury(options: {
         const holdings = await readHoldings(client, wallets, at, timeoutMs);
         await sweep(context, holdings, sweepTo, options.sweepRules, now.timestamp);
       }),
-    settle: () => inTurn(async () => void (await settleMoves(context))),
     warning: () => warning,
   };
 }
