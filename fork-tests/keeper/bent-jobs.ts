@@ -49,14 +49,20 @@ export function swappingTo(job: WireJob, recipient: Address): WireJob {
   const { id, swaps, executor } = fillOf(job);
   const bent = swaps.map((swap, index) => {
     if (index > 0) return swap;
-    const call = decodeFunctionData({ abi: swapRouter02Abi, data: swap.callData });
-    if (call.functionName !== 'exactInputSingle' && call.functionName !== 'exactInput') {
-      throw new Error(`the first swap is ${call.functionName}`);
-    }
-    const [params] = call.args;
-    const again = { ...call, args: [{ ...params, recipient }] };
-    return { ...swap, callData: encodeFunctionData({ abi: swapRouter02Abi, ...again }) };
+    return { ...swap, callData: boughtFor(swap.callData, recipient) };
   });
   const args = [id, bent, executor] as const;
   return withData(job, encodeFunctionData({ abi: exitEscrowAbi, functionName: 'fill', args }));
+}
+
+function boughtFor(callData: Hex, recipient: Address): Hex {
+  const abi = swapRouter02Abi;
+  const { functionName, args } = decodeFunctionData({ abi, data: callData });
+  if (functionName === 'exactInputSingle') {
+    return encodeFunctionData({ abi, functionName, args: [{ ...args[0], recipient }] });
+  }
+  if (functionName === 'exactInput') {
+    return encodeFunctionData({ abi, functionName, args: [{ ...args[0], recipient }] });
+  }
+  throw new Error(`the swap is ${functionName}`);
 }

@@ -134,7 +134,7 @@ describe('a cover week', () => {
     expect(await balanceOf(fork, usdg, alice())).toBeGreaterThan(ownerBefore);
 
     const attempts = await settledAttempts(keeper);
-    const types = attempts.map(({ work_type }) => work_type).toSorted();
+    const types = attempts.map(({ work_type }) => String(work_type)).toSorted();
     expect(types).toEqual(['payout', 'payout', 'settle', 'settle', 'snapshot', 'snapshot']);
     expect(attempts.map(({ outcome }) => outcome)).toEqual(types.map(() => 'mined'));
     const booked = attempts.reduce((sum, { fee_usdg }) => sum + BigInt(fee_usdg ?? 0), 0n);
@@ -156,7 +156,10 @@ describe('a cover week', () => {
       40_000,
     );
     const attempts = await settledAttempts(keeper);
-    expect(attempts.map(({ work_type }) => work_type).toSorted()).toEqual(['payout', 'void']);
+    expect(attempts.map(({ work_type }) => String(work_type)).toSorted()).toEqual([
+      'payout',
+      'void',
+    ]);
     const losses = attempts.map(({ duty, fee_usdg, cost_usdg }) => ({
       duty,
       loss: BigInt(cost_usdg ?? 0) - BigInt(fee_usdg ?? 0),

@@ -7,6 +7,8 @@ import { createInterface } from 'node:readline';
 
 export type Child = {
   name: string;
+  /** Zero when it could not be started. */
+  pid: number;
   /** Resolves with the exit code (null after a signal) however it ended. */
   exited: Promise<number | null>;
   stop: (deadlineMs: number) => Promise<void>;
@@ -53,6 +55,7 @@ export function startChild(options: ChildOptions): Child {
   };
   return {
     name: options.name,
+    pid: child.pid ?? 0,
     exited,
     kill: () => signal('SIGKILL'),
     stop: async (deadlineMs) => {
