@@ -115,6 +115,24 @@ export function createJournal(
       await work(trx);
     });
   };
+  // The next line's number follows from the last line: PostgreSQL would let two of one job read the same last one.
+  const turns = new Map<string, Promise<void>>();
+  const inTurn = async (
+    jobKey: string,
+    work: (trx: Transaction<KeeperTables>) => Promise<void>,
+  ): Promise<void> => {
+    const before = turns.get(jobKey) ?? Promise.resolve();
+    const mine = before.then(
+      () => write(work),
+      () => write(work),
+    );
+    turns.set(jobKey, mine);
+    try {
+      await mine;
+    } finally {
+      if (turns.get(jobKey) === mine) turns.delete(jobKey);
+    }
+  };
   return {
     async readJob(jobKey) {
       const row = await db
@@ -242,8 +260,8 @@ export function createJournal(
       return loss;
     },
 
-    async decide(jobKey, { decision, detail, hash = null }) {
-      await write(async (trx) => {
+    decide: (jobKey, { decision, detail, hash = null }) =>
+      inTurn(jobKey, async (trx) => {
         const at = now();
         const short = detail.slice(0, MAX_DETAIL);
         const last = await trx
@@ -284,8 +302,7 @@ export function createJournal(
             .where('seq', '<=', seq - MAX_DECISIONS_PER_JOB)
             .execute();
         }
-      });
-    },
+      }),
 
     async timeline(id) {
       const like = `%:${id.toLowerCase()}`;
