@@ -48,8 +48,11 @@ export async function applyEvent(
   event: PatienceEvent,
   fingerprint?: string,
 ): Promise<void> {
+  const unknown = { type: 'unknown', ticker: null };
+  const { quarantine: before } = (await context.memories.recall(jobKey, unknown)).patience;
   const { quarantine } = await context.memories.apply(jobKey, event, fingerprint);
-  if (quarantine !== null && quarantine.sinceMs === context.now()) {
+  // Written through a store, so it began some time ago: what is new is told by its start.
+  if (quarantine !== null && quarantine.sinceMs !== before?.sinceMs) {
     await decide(context, jobKey, 'quarantined', quarantine.reason);
   }
 }

@@ -21,6 +21,9 @@ export type JobServer = {
   jobs(jobs: readonly unknown[]): void;
   payouts(payouts: readonly unknown[]): void;
   answer(status: number, body: string): void;
+  /** Refuses connections, as a stopped process does, until `resume`. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -42,8 +45,9 @@ export async function startJobServer(): Promise<JobServer> {
   });
   running.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     polls: () => polls,
     jobs: (jobs) => {
       const asOf = new Date().toISOString();
@@ -55,6 +59,8 @@ export async function startJobServer(): Promise<JobServer> {
     answer: (status, body) => {
       reply = { status, body };
     },
+    pause: () => close(server),
+    resume: () => new Promise((resolve) => server.listen(port, '127.0.0.1', resolve)),
     stop: () => close(server),
   };
 }

@@ -81,6 +81,7 @@ const TAG_AT: Record<string, number> = {
   eth_getCode: 1,
   eth_call: 1,
   eth_estimateGas: 1,
+  eth_simulateV1: 1,
   eth_getStorageAt: 2,
 };
 
