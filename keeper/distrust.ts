@@ -15,21 +15,27 @@ export function createDistrust(options: {
   logger: Logger;
   metrics: Pick<KeeperMetrics, 'sourcesDropped'>;
   now: () => number;
+  /** The keeper's own discovery: what is found false there is told, and it is asked all the same. */
+  own?: number;
 }): Distrust {
-  const { logger, metrics, now } = options;
+  const { logger, metrics, now, own } = options;
   /** By index of the configured sources: bounded by their number. */
   const trusts = new Map<number, Trust>();
   return {
-    isDropped: (source) => isDropped(trusts.get(source) ?? TRUSTED, now()),
+    isDropped: (source) => source !== own && isDropped(trusts.get(source) ?? TRUSTED, now()),
     strike(source, what) {
       const before = trusts.get(source) ?? TRUSTED;
       const after = strike(before, what, now(), TRUST_RULES);
       trusts.set(source, after);
-      if (after.drops === before.drops) return;
+      if (source === own && after !== before) {
+        logger.error({ last: what }, 'own discovery listed what was found false');
+      }
+      if (source === own || after.drops === before.drops) return;
       metrics.sourcesDropped.inc();
       const forSeconds = Math.round((after.droppedUntilMs - now()) / 1_000);
       logger.error({ source, last: what, forSeconds }, 'a source is dropped for what it lists');
     },
-    dropped: () => [...trusts].filter(([, trust]) => isDropped(trust, now())).map(([at]) => at),
+    dropped: () =>
+      [...trusts].filter(([at, trust]) => at !== own && isDropped(trust, now())).map(([at]) => at),
   };
 }

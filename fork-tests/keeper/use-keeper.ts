@@ -38,6 +38,8 @@ export function keeperEnv(
     KEEPER_PORT: '0',
     KEEPER_POLL_MS: '100',
     KEEPER_DRAIN_MS: '500',
+    // Most tests are of what a source lists, or does not: nothing else may find the work.
+    KEEPER_DISCOVERY: 'off',
     SENDER_TICK_MS: '20',
     SENDER_CONFIRMATIONS: '1',
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'fatal',

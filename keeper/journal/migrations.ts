@@ -5,6 +5,7 @@
 import type { Kysely } from 'kysely';
 import { type SenderTables, senderMigrations } from '../../runtime/sender/tables.ts';
 import type { Migrations } from '../../runtime/store/store.ts';
+import { type DiscoveryTables, discoveryMigrations } from '../discovery/tables.ts';
 
 /** What is remembered of one order between tries and restarts. */
 type JobRow = {
@@ -214,7 +215,11 @@ export const keeperMigrations: Migrations = {
 };
 
 /** Everything in the keeper's store: its own tables and the sender's. */
-export type StoreTables = SenderTables & KeeperTables;
+export type StoreTables = SenderTables & KeeperTables & DiscoveryTables;
 
 /** What every opener of the keeper's store passes: a store refuses to open without a migration that it has run. */
-export const storeMigrations: Migrations = { ...senderMigrations, ...keeperMigrations };
+export const storeMigrations: Migrations = {
+  ...senderMigrations,
+  ...keeperMigrations,
+  ...discoveryMigrations,
+};
