@@ -95,10 +95,10 @@ export const keeperOptions = z.object({
       'Whether the keeper finds work on the chain itself: off, fallback (only while no API answers) or always.',
     example: 'fallback',
   }),
-  KEEPER_DISCOVERY_MS: option(intOption(200, 60_000).default(3_000), {
+  KEEPER_DISCOVERY_MS: option(intOption(200, 60_000).default(4_000), {
     description:
       'Time between two looks at the chain of its own discovery while nothing is due, in milliseconds.',
-    example: '3000',
+    example: '4000',
   }),
   KEEPER_ARM: option(booleanOption.default(true), {
     description: 'Whether to arm orders whose fill misses its floor.',
