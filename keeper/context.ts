@@ -35,6 +35,8 @@ export type KeeperContext = {
   distrust: (source: number, what: string) => void;
   /** Decides and journals, but sends nothing. */
   dryRun: boolean;
+  /** Told, in a dry run, what each transaction that is not sent would have left after its gas. */
+  wouldEarn?: (profitUsdg: bigint) => void;
   /** How long a job waits for its transaction to be broadcast before the tick goes on without it. */
   submitTimeoutMs: number;
   now: () => number;

@@ -59,6 +59,8 @@ export type Keeper = {
 
 export type KeeperMode = {
   dryRun: boolean;
+  /** Told what each transaction that a dry run does not send would have left after its gas, USDG base units. */
+  wouldEarn?: (profitUsdg: bigint) => void;
   /**
    * Whether `/health`, `/ready` and `/metrics` are served; such a keeper stands by where another one leads on the same
    * PostgreSQL database, any other refuses to start there.
@@ -112,6 +114,7 @@ export async function createKeeper(
       keeperMetrics,
       distrust,
       dryRun: mode.dryRun,
+      wouldEarn: mode.wouldEarn ?? (() => undefined),
       onDurablePoint: mode.onDurablePoint ?? null,
     },
     mode,

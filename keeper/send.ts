@@ -47,6 +47,7 @@ export async function send(
       'would_send',
       `${kind}, ${expects}${terms.duty ? ', as a duty' : ''}`,
     );
+    context.wouldEarn?.(terms.profitUsdg);
     await applyEvent(context, jobKey, { tag: 'wait', ms: 10_000 }, fingerprint);
     return 'decided';
   }

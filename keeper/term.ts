@@ -51,6 +51,7 @@ export type Standing = {
   keeperMetrics: KeeperMetrics;
   distrust: Distrust;
   dryRun: boolean;
+  wouldEarn: (profitUsdg: bigint) => void;
   onDurablePoint: ((point: DurablePoint) => void) | null;
 };
 
@@ -262,6 +263,7 @@ function contextOf(
     batchMax: config.KEEPER_BATCH_MAX,
     distrust: (source, what) => distrust.strike(source, what),
     dryRun: standing.dryRun,
+    wouldEarn: standing.wouldEarn,
     submitTimeoutMs: SUBMIT_TIMEOUT_MS,
     now: steadyNow,
   };

@@ -1,24 +1,87 @@
 /** The command line of the keeper. Secrets and settings come from the environment, never from here. */
+import type { StatementOrder } from './statement.ts';
+
 export type Command =
   | { tag: 'run'; dryRun: boolean }
   | { tag: 'once'; dryRun: boolean }
   | { tag: 'why'; id: string }
+  | ({ tag: 'statement' } & StatementOrder)
+  | { tag: 'doctor' }
+  | { tag: 'backtest'; file: string; anvil: string; asRecorded: boolean }
   | { tag: 'usage'; text: string };
 
-const USAGE =
-  'usage: keeper [run | once] [--dry-run]\n       keeper why <job id: 0x and 64 hex characters, or the number of a cover step or payout>';
+const USAGE = [
+  'usage: keeper [run | once] [--dry-run]',
+  '       keeper dry-run',
+  '       keeper why <job id: 0x and 64 hex characters, or the number of a cover step or payout>',
+  '       keeper statement [--since <2026-11-01 | 7d | 36h>] [--by day | type | wallet] [--csv]',
+  '       keeper doctor',
+  '       keeper backtest <recording> --anvil <http://…> [--as-recorded]',
+].join('\n');
+
+const SINCE = '7d';
 
 export function parseArguments(line: readonly string[]): Command {
-  const flags = line.filter((word) => word.startsWith('--'));
-  const words = line.filter((word) => !word.startsWith('--'));
-  if (flags.some((flag) => flag !== '--dry-run')) return { tag: 'usage', text: USAGE };
-  const dryRun = flags.length > 0;
-  const [name = 'run', id, ...rest] = words;
-  if (rest.length > 0) return { tag: 'usage', text: USAGE };
-  if (name === 'why' && !dryRun && id !== undefined && /^(0x[0-9a-fA-F]{64}|\d{1,78})$/.test(id)) {
-    return { tag: 'why', id: id.toLowerCase() };
+  const [name = 'run', ...rest] = line[0]?.startsWith('--') === true ? ['run', ...line] : line;
+  switch (name) {
+    case 'run':
+    case 'once': {
+      const dryRun = rest.length === 1 && rest[0] === '--dry-run';
+      return dryRun || rest.length === 0 ? { tag: name, dryRun } : usage();
+    }
+    case 'dry-run':
+      return rest.length === 0 ? { tag: 'once', dryRun: true } : usage();
+    case 'doctor':
+      return rest.length === 0 ? { tag: 'doctor' } : usage();
+    case 'why': {
+      const [id = ''] = rest;
+      const isId = rest.length === 1 && /^(0x[0-9a-fA-F]{64}|\d{1,78})$/.test(id);
+      return isId ? { tag: 'why', id: id.toLowerCase() } : usage();
+    }
+    case 'backtest':
+      return backtestOf(rest);
+    case 'statement':
+      return statementOf(rest);
+    default:
+      return usage();
   }
-  if ((name === 'run' || name === 'once') && id === undefined) return { tag: name, dryRun };
-  if (name === 'dry-run' && id === undefined) return { tag: 'once', dryRun: true };
-  return { tag: 'usage', text: USAGE };
+}
+
+const usage = (): Command => ({ tag: 'usage', text: USAGE });
+
+function backtestOf(words: readonly string[]): Command {
+  const rest = words.filter((word) => word !== '--as-recorded');
+  const at = rest.indexOf('--anvil');
+  const anvil = at < 0 ? undefined : rest.splice(at, 2)[1];
+  const [file, ...more] = rest;
+  const isUrl = anvil !== undefined && /^https?:\/\//.test(anvil) && URL.canParse(anvil);
+  if (!isUrl || file === undefined || file.startsWith('--') || more.length > 0) return usage();
+  return { tag: 'backtest', file, anvil, asRecorded: words.includes('--as-recorded') };
+}
+
+function statementOf(words: readonly string[]): Command {
+  const order: { -readonly [name in keyof StatementOrder]: StatementOrder[name] } = {
+    since: SINCE,
+    csv: false,
+    by: 'all',
+  };
+  for (let at = 0; at < words.length; at += 1) {
+    const [flag, inline] = splitFlag(words[at] ?? '');
+    if (flag === '--csv' && inline === null) {
+      order.csv = true;
+      continue;
+    }
+    const value = inline ?? words[(at += 1)] ?? '';
+    if (flag === '--since' && value !== '') order.since = value;
+    else if (flag === '--by' && (value === 'day' || value === 'type' || value === 'wallet')) {
+      order.by = value;
+    } else return usage();
+  }
+  return { tag: 'statement', ...order };
+}
+
+/** `--since=7d` as well as `--since 7d`. */
+function splitFlag(word: string): [flag: string, value: string | null] {
+  const at = word.indexOf('=');
+  return at < 0 ? [word, null] : [word.slice(0, at), word.slice(at + 1)];
 }

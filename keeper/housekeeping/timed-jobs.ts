@@ -83,7 +83,7 @@ export function createTimedJobs(
     },
     async stop() {
       abort.abort();
-      await Promise.all(tasks.map((task) => task.destroy()));
+      for (const task of tasks) await task.destroy();
       await Promise.allSettled(running.values());
     },
   };

@@ -32,7 +32,7 @@ export async function readHoldings(
       { ...usdg, functionName: 'allowance' as const, args: [wallet, at.router] as const },
     ]),
   });
-  const answers = (await within(read, timeoutMs, 'the balances')) as bigint[];
+  const answers = await within<readonly bigint[]>(read, timeoutMs, 'the balances');
   return wallets.map((wallet, index) => ({
     wallet,
     wei: answers[3 * index] ?? 0n,

@@ -1,0 +1,98 @@
+/** What the chain holds of ours: the deployment's contracts, the registry, our wallets. */
+import { type Address, encodeFunctionData, erc20Abi, formatUnits, type PublicClient } from 'viem';
+import type { Deployment } from '../../contracts-abi/deployment.ts';
+import { within } from '../chain/deadline.ts';
+import { readKnownProtocol } from '../firewall/known-protocol.ts';
+import { readHoldings } from '../money/purse.ts';
+import { sweepProblem } from '../money/sweep.ts';
+import { transactionsLeft } from '../policy/purse.ts';
+import { fail, type Finding, ok, warn } from './finding.ts';
+
+/** Gas of an ordinary fill over several pools. */
+const USUAL_GAS = 600_000n;
+
+export async function checkDeployment(
+  client: PublicClient,
+  deployment: Deployment,
+  timeoutMs: number,
+): Promise<Finding[]> {
+  const named = Object.entries(deployment).flatMap(([name, value]) =>
+    typeof value === 'string' ? [[name, value] as const] : [],
+  );
+  const vaults = deployment.baskets.map(({ ticker, vault }) => [ticker, vault] as const);
+  const all = [...named, ...vaults];
+  const codes = await within(
+    Promise.all(all.map(([, address]) => client.getCode({ address }))),
+    timeoutMs,
+    'reading code',
+  );
+  const empty = all.filter((_, index) => (codes[index] ?? '0x').length <= 2);
+  const fix = 'DEPLOYMENT_FILE is not of this chain, or the chain was started anew';
+  if (empty.length > 0) {
+    const names = empty.map(([name, address]) => `${name} ${address}`).join(', ');
+    return [fail('deployment', `no code at ${names}`, fix)];
+  }
+  const known = await within(readKnownProtocol(client, deployment), timeoutMs, 'the registry');
+  const says = `code at all ${all.length} addresses, ${known.vaults.size} baskets in the registry`;
+  const missing = deployment.baskets.filter(({ vault }) => !known.vaults.has(vault));
+  if (missing.length === 0) return [ok('deployment', says)];
+  const names = missing.map(({ ticker }) => ticker).join(', ');
+  return [fail('deployment', `${says}, but not ${names} of the file`, fix)];
+}
+
+/** Whether our protocol and USDG would pay the executor. */
+export async function checkExecutor(
+  client: PublicClient,
+  deployment: Deployment,
+  executor: Address,
+  timeoutMs: number,
+): Promise<Finding> {
+  // As the contracts judge a payee (BadExecutor): nobody, or a part of the protocol.
+  const problem = sweepProblem(executor, deployment, []);
+  if (problem !== null) {
+    return fail('executor', `${executor}: ${problem}`, 'send from another key');
+  }
+  const data = encodeFunctionData({
+    abi: erc20Abi,
+    functionName: 'transfer',
+    args: [executor, 0n],
+  });
+  try {
+    await within(
+      client.call({ account: deployment.exitEscrow, to: deployment.usdg, data }),
+      timeoutMs,
+      'the call',
+    );
+  } catch {
+    // Expected: a token that bars an address reverts.
+    const fix = 'fees cannot reach it: send from another key';
+    return fail('executor', `USDG refuses a transfer to ${executor}`, fix);
+  }
+  return ok('executor', `${executor} may be paid`);
+}
+
+export async function checkBalances(
+  client: PublicClient,
+  deployment: Deployment,
+  wallets: readonly Address[],
+  price: { gasPriceWei: bigint; lowTransactions: bigint },
+  timeoutMs: number,
+): Promise<Finding[]> {
+  const at = {
+    usdg: deployment.usdg,
+    router: deployment.swapRouter02,
+    multicall3: deployment.multicall3,
+  };
+  const holdings = await readHoldings(client, wallets, at, timeoutMs);
+  return holdings.map(({ wallet, wei, usdg, allowance }) => {
+    const left = transactionsLeft(wei, USUAL_GAS, price);
+    const says = `${wallet}: ${formatUnits(wei, 18)} ETH for about ${left} transactions, ${formatUnits(usdg, 6)} USDG`;
+    if (left === 0n) return fail('wallet', says, 'send it ETH: it cannot send anything');
+    if (left < price.lowTransactions) return warn('wallet', says, 'send it ETH soon');
+    if (allowance > 0n) {
+      const fix = 'a top-up was interrupted: a running keeper takes the approval back';
+      return warn('wallet', `${says}, ${formatUnits(allowance, 6)} approved to the router`, fix);
+    }
+    return ok('wallet', says);
+  });
+}
