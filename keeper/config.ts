@@ -157,6 +157,15 @@ export const keeperOptions = z.object({
       'Not ready when the head of the chain has not advanced for this long, in milliseconds.',
     example: '30000',
   }),
+  KEEPER_RECORD_FILE: option(z.string().min(1).optional(), {
+    description:
+      'Where what the APIs list and what comes of it is recorded, for `keeper backtest`; absent: nowhere.',
+    example: '.data/keeper-recording.ndjson',
+  }),
+  KEEPER_RECORD_MAX_MB: option(intOption(1, 100_000).default(100), {
+    description: 'Most that the recording and the part before it take on disk, in megabytes.',
+    example: '100',
+  }),
   KEEPER_DRAIN_MS: option(intOption(0, 15_000).default(8_000), {
     description:
       'How long a stop waits for transactions in flight, in milliseconds; the journal carries the rest.',

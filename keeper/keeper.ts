@@ -259,7 +259,7 @@ function checkSweepTo(
 }
 
 /** What the operator lets run beside our own protocol. @throws ConfigError */
-function foreignContracts(config: KeeperConfig, deployment: Deployment): ForeignContracts {
+export function foreignContracts(config: KeeperConfig, deployment: Deployment): ForeignContracts {
   const { KEEPER_ALLOW_LIST_FILE: path } = config;
   if (path === undefined) return new Map();
   try {

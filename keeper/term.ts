@@ -13,10 +13,11 @@ import type { Sender } from '../runtime/sender/types.ts';
 import { type Fence, Overtaken } from '../runtime/store/lead.ts';
 import type { Store } from '../runtime/store/store.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import { createRecorder } from './backtest/recorder.ts';
 import { createOrderReader } from './chain/order.ts';
 import { createSimulator } from './chain/simulate.ts';
 import { createWorldView, type WorldView } from './chain/world.ts';
-import { type KeeperConfig, usdgOf } from './config.ts';
+import type { KeeperConfig } from './config.ts';
 import type { KeeperContext } from './context.ts';
 import { Discovery } from './discovery/discovery.ts';
 import { withDiscovery } from './discovery/plug.ts';
@@ -30,6 +31,7 @@ import { createMemories } from './memory.ts';
 import type { KeeperMetrics } from './metrics.ts';
 import { settleAttempts } from './outcome.ts';
 import { PATIENCE_RULES } from './policy/patience.ts';
+import { policyOf } from './rules.ts';
 import { pollSources } from './source/job-source.ts';
 import { createTicker, type Protocol, type Ticker } from './tick.ts';
 
@@ -127,28 +129,39 @@ export async function startTerm(
     everyMs: config.KEEPER_DISCOVERY_MS,
     now: steadyNow,
   });
-  const ticker = createTicker({
+  const recorder = createRecorder({
+    config,
+    executor: context.executor,
+    world,
+    db: store.db,
+    logger: context.logger,
+    now: steadyNow,
+  });
+  const ticking = createTicker({
     context,
     world,
     protocol,
-    poll: withDiscovery(
-      (signal) =>
-        pollSources(
-          {
-            urls: config.API_URLS,
-            timeoutMs: config.KEEPER_SOURCE_TIMEOUT_MS,
-            maxBytes: MAX_ANSWER_BYTES,
-            maxJobs: config.KEEPER_MAX_JOBS,
-          },
-          signal,
-          (source) => distrust.isDropped(source),
-        ),
-      discovery,
-      config.KEEPER_DISCOVERY,
+    poll: recorder.poll(
+      withDiscovery(
+        (signal) =>
+          pollSources(
+            {
+              urls: config.API_URLS,
+              timeoutMs: config.KEEPER_SOURCE_TIMEOUT_MS,
+              maxBytes: MAX_ANSWER_BYTES,
+              maxJobs: config.KEEPER_MAX_JOBS,
+            },
+            signal,
+            (source) => distrust.isDropped(source),
+          ),
+        discovery,
+        config.KEEPER_DISCOVERY,
+      ),
     ),
     distrust,
     concurrency: config.KEEPER_CONCURRENCY,
   });
+  const ticker = recorder.ticker(ticking);
   const ethPrice = (): bigint | null => world.status().world?.market.ethPrice ?? null;
   let loop: Loop | null = null;
   const nudge = (): void => loop?.nudge();
@@ -193,6 +206,7 @@ export async function startTerm(
       await quiet;
       // What came to an end while draining belongs in the journal now, not at the next start.
       if (fence.holds()) await settleAttempts(context, ethPrice());
+      await recorder.finish();
     },
   };
 }
@@ -246,21 +260,12 @@ function contextOf(
       timeoutMs: config.RPC_TIMEOUT_MS,
     }),
     orders: createOrderReader(client, config.RPC_TIMEOUT_MS),
-    rules: {
-      minProfitUsdg: usdgOf(config.KEEPER_MIN_PROFIT_USDG),
-      marginBps: BigInt(config.KEEPER_MARGIN_PERCENT) * 100n,
-      gasPriceHeadroomBps: BigInt(config.KEEPER_GAS_PRICE_HEADROOM_PERCENT) * 100n,
-      feeToleranceBps: BigInt(config.KEEPER_FEE_TOLERANCE_BPS),
-      gasLimitHeadroomBps: BigInt(config.SENDER_GAS_HEADROOM_PERCENT) * 100n,
-    },
+    ...policyOf(config),
     patience: PATIENCE_RULES,
     executor: executor.address,
-    arming: config.KEEPER_ARM,
-    dutyBudgetUsdg: usdgOf(config.KEEPER_DUTY_BUDGET_USDG),
     dutyTurn: inTurn(),
     usdg: deployment.usdg,
     multicall3: deployment.multicall3,
-    batchMax: config.KEEPER_BATCH_MAX,
     distrust: (source, what) => distrust.strike(source, what),
     dryRun: standing.dryRun,
     wouldEarn: standing.wouldEarn,

@@ -1,0 +1,20 @@
+/** What of the settings is policy: the numbers that decide what is sent, in chain units. */
+import { type KeeperConfig, usdgOf } from './config.ts';
+import type { KeeperContext } from './context.ts';
+
+export function policyOf(
+  config: KeeperConfig,
+): Pick<KeeperContext, 'rules' | 'arming' | 'dutyBudgetUsdg' | 'batchMax'> {
+  return {
+    rules: {
+      minProfitUsdg: usdgOf(config.KEEPER_MIN_PROFIT_USDG),
+      marginBps: BigInt(config.KEEPER_MARGIN_PERCENT) * 100n,
+      gasPriceHeadroomBps: BigInt(config.KEEPER_GAS_PRICE_HEADROOM_PERCENT) * 100n,
+      feeToleranceBps: BigInt(config.KEEPER_FEE_TOLERANCE_BPS),
+      gasLimitHeadroomBps: BigInt(config.SENDER_GAS_HEADROOM_PERCENT) * 100n,
+    },
+    arming: config.KEEPER_ARM,
+    dutyBudgetUsdg: usdgOf(config.KEEPER_DUTY_BUDGET_USDG),
+    batchMax: config.KEEPER_BATCH_MAX,
+  };
+}
