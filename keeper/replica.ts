@@ -37,6 +37,13 @@ const CLAIM_EVERY_MS = 1_000;
 /** A replica that could not begin its term leaves the lead to others for so long. */
 const PAUSE_AFTER_FAULT_MS = 5_000;
 
+const TELLS: Record<ReplicaStatus['tag'], string> = {
+  leads: 'this keeper leads',
+  stands_by: 'standing by: another keeper leads',
+  takes_over: 'taking the lead',
+  fails: 'this keeper neither leads nor could it now',
+};
+
 export function createReplica(options: {
   lead: Lead;
   /** @param onFatal see `startTerm` */
@@ -49,14 +56,19 @@ export function createReplica(options: {
   const { lead, logger } = options;
   let term: Term | null = null;
   let status: ReplicaStatus = { tag: 'stands_by' };
+  let told: ReplicaStatus['tag'] | null = null;
   /** The sender of this term has stopped for good. */
   let broken = false;
-  let stopped = false;
+  const stopping = new AbortController();
   let wake: (() => void) | null = null;
   let nudged = false;
   let loop: Promise<void> | null = null;
 
   const become = (next: ReplicaStatus): void => {
+    if (next.tag !== told) {
+      told = next.tag;
+      logger[next.tag === 'fails' ? 'error' : 'info'](next, TELLS[next.tag]);
+    }
     status = next;
     options.onStatus(next);
   };
@@ -120,7 +132,7 @@ export function createReplica(options: {
   }
 
   async function keep(): Promise<void> {
-    while (!stopped) {
+    while (!stopping.signal.aborted) {
       let pause = CLAIM_EVERY_MS;
       nudged = false;
       try {
@@ -129,7 +141,7 @@ export function createReplica(options: {
         pause = PAUSE_AFTER_FAULT_MS;
         if (!(err instanceof Overtaken)) logger.error({ err }, 'the lead could not be taken');
       }
-      if (nudged || stopped) continue;
+      if (nudged || stopping.signal.aborted) continue;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, pause);
         wake = () => {
@@ -150,7 +162,7 @@ export function createReplica(options: {
     },
     nudge,
     stop: async (drainMs) => {
-      stopped = true;
+      stopping.abort();
       wake?.();
       await loop;
       await end(drainMs);

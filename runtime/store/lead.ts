@@ -5,7 +5,7 @@
  *    one that was overtaken is undone as a whole, and the next leader's first look comes after the last write before it.
  * 2. A fence is of one term for ever: what is left of an old term in a process that leads anew writes nothing.
  */
-import { type Kysely, type Migration, sql, type Transaction } from 'kysely';
+import { type Migration, sql, type Transaction } from 'kysely';
 import type { Leadership } from './leadership.ts';
 import type { Store } from './store.ts';
 
@@ -88,12 +88,10 @@ async function nextEpoch<DB>(
 ): Promise<Fence> {
   const holds = (): boolean => leadership.holds(term);
   // A SQLite file has one writer.
-  if (store.dialect === 'sqlite') return { holds, check: unfenced.check };
+  if (store.dialect === 'sqlite') return { ...unfenced, holds };
   const { rows } = await sql<{ epoch: number }>`
     insert into store_lead as lead (name, epoch) values (${name}, 1)
-    on conflict (name) do update set epoch = lead.epoch + 1 returning epoch`.execute(
-    store.db as Kysely<unknown>,
-  );
+    on conflict (name) do update set epoch = lead.epoch + 1 returning epoch`.execute(store.db);
   const mine = rows[0]?.epoch;
   if (mine === undefined) throw new Error('the store gave no epoch');
   return {
