@@ -19,7 +19,7 @@ const fails = (reason: string): ReadinessResult => ({ ok: false, reason });
 const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
 
 /** What is known of a keeper that leads; as of the moment of asking. */
-export type Leading = {
+type Leading = {
   /** When it began to lead, unix ms. */
   sinceMs: number;
   tick: TickStatus;
