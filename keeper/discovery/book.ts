@@ -83,7 +83,9 @@ export class Book {
 
   /** A book that starts from this one and leaves it as it is. */
   copy(): Book {
-    return new Book(this.#most, this.#items.values());
+    const copy = new Book(this.#most, this.#items.values());
+    copy.#dropped = this.#dropped;
+    return copy;
   }
 
   put(item: OpenItem): void {
@@ -182,6 +184,8 @@ function applyScheduleLog(
 }
 
 const AMOUNTS: ReadonlySet<string> = new Set(['amount', 'stopNav', 'tpNav', 'triggerNav', 'total']);
+/** A position's id is a number; the others are hex. */
+const DECIMAL = /^\d+$/;
 
 /** An item as text, for the store. */
 export function writeItem(item: OpenItem): string {
@@ -192,8 +196,9 @@ export function writeItem(item: OpenItem): string {
 
 /** Reads back what {@link writeItem} wrote. */
 export function readItem(text: string): OpenItem {
-  const item = JSON.parse(text, (name, value: unknown) =>
-    AMOUNTS.has(name) && typeof value === 'string' ? BigInt(value) : value,
+  return JSON.parse(text, (name, value: unknown) =>
+    typeof value === 'string' && (AMOUNTS.has(name) || (name === 'id' && DECIMAL.test(value)))
+      ? BigInt(value)
+      : value,
   ) as OpenItem;
-  return item.kind === 'position' ? { ...item, id: BigInt(item.id) } : item;
 }

@@ -33,7 +33,7 @@ export class Checkpoints {
     }
     const rows = await this.#db.selectFrom('keeper_open').select('item').execute();
     const items = rows.map(({ item }) => readItem(item));
-    return { block: Number(row.block), hash: row.block_hash, items };
+    return { block: row.block, hash: row.block_hash, items };
   }
 
   /**
@@ -44,7 +44,7 @@ export class Checkpoints {
     const changes = book.changes();
     const written = await this.#db.transaction().execute(async (trx) => {
       const held = await trx.selectFrom('keeper_discovery').select('block').executeTakeFirst();
-      if (held !== undefined && Number(held.block) > block) return false;
+      if (held !== undefined && held.block > block) return false;
       const row = { id: ROW, deployment: this.#deployment, block, block_hash: hash };
       await trx
         .insertInto('keeper_discovery')

@@ -14,8 +14,8 @@ import { encodeArm, encodeFill } from '../firewall/admit.ts';
 import type { Job } from '../source/job.ts';
 import type { SourceAnswer } from '../source/job-source.ts';
 import type { ListedPayout } from '../source/payout.ts';
+import { Throttle } from '../throttle.ts';
 import { type KnownBasket, readBaskets } from './baskets.ts';
-import type { OpenItem } from './book.ts';
 import { dueCover, marketsUnderWay, noteOver, runCover } from './cover.ts';
 import { type Candidate, dueFills, takeTurn } from './due.ts';
 import { Follower } from './follow.ts';
@@ -72,12 +72,14 @@ export class Discovery {
   #doubtful: readonly bigint[] = [];
   readonly #over = new Set<string>();
   #after: Candidate | null = null;
+  readonly #complaints: Throttle;
   #baskets: Map<Address, KnownBasket> = new Map();
   #basketsMs: number | null = null;
 
   constructor(options: DiscoveryOptions) {
     this.#options = options;
     this.#follower = new Follower({ ...options, most: MOST_OPEN });
+    this.#complaints = new Throttle(60_000, 10, options.now);
   }
 
   /** What is due now; looks at the chain as often as its pace allows and answers the same until then. Never throws. */
@@ -119,12 +121,26 @@ export class Discovery {
     this.#caughtUp = await this.#follower.advance(head, budgetMs, signal);
   }
 
+  /** What is known already is told even while a node gives no logs. */
+  async #readOn(head: number, signal: AbortSignal): Promise<void> {
+    const { logger } = this.#options;
+    try {
+      await this.#read(head, READ_BUDGET_MS, signal);
+    } catch (err) {
+      // Expected: a node that refuses even single blocks, or a store that is out of order. Read again at the next look.
+      this.#caughtUp = false;
+      if (this.#complaints.lets('read')) {
+        logger.warn({ err }, 'discovery cannot read the events: newer orders are not found');
+      }
+    }
+  }
+
   async #lookAround(signal: AbortSignal): Promise<SourceAnswer> {
     const { client, deployment, source } = this.#options;
     let look = await lookAt(client, deployment, this.#wanted());
     this.#note(look);
     if (!this.#caughtUp || this.#looks % LOOKS_PER_READ === 0) {
-      await this.#read(look.block, READ_BUDGET_MS, signal);
+      await this.#readOn(look.block, signal);
     }
     this.#looks += 1;
     const wanted = this.#wanted();
@@ -140,7 +156,7 @@ export class Discovery {
 
   #wanted(): Wanted {
     const vaults = new Set<Address>();
-    const positions: bigint[] = [...this.#doubtful];
+    const positions: bigint[] = [];
     for (const item of this.#follower.book.items()) {
       if (item.kind !== 'position') vaults.add(item.vault);
       else if (this.#placed.get(item.id)?.block !== item.block) positions.push(item.id);
@@ -148,7 +164,7 @@ export class Discovery {
     return {
       vaults: [...vaults],
       markets: this.#look === null ? [] : marketsUnderWay(this.#look, this.#over),
-      positions: positions.slice(0, POSITIONS_PER_LOOK),
+      positions: [...positions, ...this.#doubtful].slice(0, POSITIONS_PER_LOOK),
     };
   }
 
@@ -242,13 +258,16 @@ export class Discovery {
   async #cover(look: Look): Promise<{ payouts: ListedPayout[]; payoutFault: string | null }> {
     const { client, deployment } = this.#options;
     const unpaid = new Map<bigint, Placed>();
+    let allPlaced = true;
     for (const item of this.#follower.book.items()) {
-      const placed = isPosition(item) ? this.#placed.get(item.id) : undefined;
-      if (placed !== undefined && isPosition(item)) unpaid.set(item.id, placed);
+      if (item.kind !== 'position') continue;
+      const placed = this.#placed.get(item.id);
+      if (placed?.block === item.block) unpaid.set(item.id, placed);
+      else allPlaced = false;
     }
     this.#placed = new Map([...this.#placed].filter(([id]) => unpaid.has(id)));
-    // A book that is still behind may not know the positions of a week yet.
-    if (this.#caughtUp) noteOver(this.#over, look.markets, unpaid, look.time);
+    // While some are missing, a week may have positions that are not known to be its own.
+    if (this.#caughtUp && allPlaced) noteOver(this.#over, look.markets, unpaid, look.time);
     const work = dueCover(look.markets, unpaid, look.time);
     if (work.length === 0) return { payouts: [], payoutFault: null };
     try {
@@ -268,8 +287,6 @@ export class Discovery {
     }
   }
 }
-
-const isPosition = (item: OpenItem) => item.kind === 'position';
 
 function isBusy(answer: SourceAnswer): boolean {
   return answer.tag === 'jobs' && answer.jobs.length + answer.payouts.length > 0;

@@ -27,8 +27,11 @@ import { applyLogs, Book } from './book.ts';
 import { Checkpoints, type Kept } from './checkpoint.ts';
 import type { DiscoveryTables } from './tables.ts';
 
-/** Newest blocks that are read anew each time; fewer where the node takes no such range. */
-const OVERLAP = 64;
+/**
+ * Newest blocks that are read anew each time; fewer where the node takes no such range. At four blocks a second they
+ * last longer than KEEP_EVERY_MS: what a reorg of more blocks undoes, the hash of the kept block tells.
+ */
+const OVERLAP = 256;
 const MAX_RANGE = 10_000;
 /** How often what was read is kept, and the chain is asked whether it still has the kept block. */
 const KEEP_EVERY_MS = 60_000;

@@ -1,4 +1,4 @@
-/** When the chain itself is a source: always, or only while no other answers. */
+/** When the chain itself is a source: always, or only while no other tells its jobs and its payouts. */
 import type { SourceAnswer } from '../source/job-source.ts';
 import type { Discovery } from './discovery.ts';
 
@@ -20,7 +20,7 @@ export function withDiscovery(
   }
   return async (signal) => {
     const answers = await poll(signal);
-    if (answers.every(({ tag }) => tag === 'failed')) {
+    if (answers.every((answer) => answer.tag === 'failed' || answer.payoutFault !== null)) {
       return [...answers, await discovery.list(signal)];
     }
     await discovery.standBy(signal);
