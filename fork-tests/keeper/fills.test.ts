@@ -106,6 +106,8 @@ describe('a keeper with one api', () => {
       const dry: string[] = [];
       expect(await runOnce(config, logger, true, (line) => dry.push(line))).toBe(0);
       expect(dry.join('\n')).toMatch(/would_send {2}fill, expects \$0\.\d+ after \$0\.\d+ of gas/);
+      const total = /would have sent 1 and earned \$(0\.\d+) after gas/.exec(dry.join('\n'));
+      expect(dry.join('\n')).toContain(`expects $${total?.[1] ?? '?'} after`);
       expect(await fork.client.getTransactionCount({ address: executor })).toBe(0);
 
       const real: string[] = [];

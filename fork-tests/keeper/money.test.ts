@@ -97,7 +97,6 @@ describe('the books', () => {
     source.jobs(others);
     const keeper = await launchKeeper(fork, [source.url], {
       env: {
-        KEEPER_BATCH_MAX: '1',
         KEEPER_SWEEP_TO: COLD,
         KEEPER_FLOAT_USDG: '20',
         KEEPER_SWEEP_LEAST_USDG: '0.01',

@@ -58,7 +58,8 @@ export async function readCoverMoments(
   });
 }
 
-const LOOK_AHEAD_MS = 60_000;
+/** A minute and a little: the runs of the clock are not to the millisecond. */
+const LOOK_AHEAD_MS = 61_000;
 const READ_EVERY_MS = 3_600_000;
 /** After the moment: the block that makes it true must exist. */
 const AFTER_MS = 1_000;
