@@ -35,6 +35,8 @@ const ENTRY = join(import.meta.dirname, '..', 'kills', 'keeper-entry.ts');
 /** One transaction for each order: ten moments at which something can go wrong. */
 const APART = { KEEPER_BATCH_MAX: '1', KEEPER_CONCURRENCY: '2' };
 
+/** A process of its own on a machine that is busy. */
+const STARTS_WITHIN_MS = 60_000;
 const closing: (() => Promise<unknown>)[] = [];
 
 afterEach(async () => {
@@ -90,10 +92,14 @@ async function replicaProcess(
   void child.exited.then(() => {
     exited = true;
   });
-  await until('the process answers', async () => {
-    if (exited) throw new Error(`the keeper ended:\n${log.join('\n')}`);
-    return (await fetch(`${url}/health`).catch(() => null))?.ok === true;
-  });
+  await until(
+    'the process answers',
+    async () => {
+      if (exited) throw new Error(`the keeper ended:\n${log.join('\n')}`);
+      return (await fetch(`${url}/health`).catch(() => null))?.ok === true;
+    },
+    STARTS_WITHIN_MS,
+  );
   return { child, url, log };
 }
 
@@ -120,12 +126,14 @@ const STANDBY = {
   metric: '0',
 };
 
-async function allFilled(): Promise<boolean> {
-  const states = await Promise.all(
-    due.ids.map(async (id) => (await fillsOf(fork, fork.deployment.exitEscrow, id)).length),
+async function filledCount(): Promise<number> {
+  const fills = await Promise.all(
+    due.ids.map((id) => fillsOf(fork, fork.deployment.exitEscrow, id)),
   );
-  return states.every((count) => count > 0);
+  return fills.filter(({ length }) => length > 0).length;
 }
+
+const allFilled = async (): Promise<boolean> => (await filledCount()) === COUNT;
 
 /** Once each, and nothing besides: the wallet's count tells of any further transaction, be it mined or waiting. */
 async function expectOnceEach(executor: `0x${string}`, transactions = COUNT): Promise<void> {
@@ -186,26 +194,51 @@ describe('two keepers on one database', () => {
   test.each<[string, string, { point: DurablePoint; nth: number; batched: boolean }]>([
     ['the node had the bytes, the journal not', 'sent', { point: 'sent', nth: 4, batched: false }],
     ['a batch was stored, not sent', 'batch', { point: 'persisted', nth: 1, batched: true }],
-  ])('the leader is killed when %s: the standby does the rest', async (_, name, kill) => {
-    const database = await postgres.database(name);
+  ])(
+    'the leader is killed when %s: the standby does the rest',
+    async (_, name, kill) => {
+      const database = await postgres.database(name);
+      const source = await startJobServer();
+      const more = kill.batched ? { KEEPER_BATCH_MAX: '10' } : {};
+      const leader = await replicaProcess({
+        ...envOf(database, source, more),
+        CRASH_AT: kill.point,
+        CRASH_NTH: String(kill.nth),
+      });
+      const standby = await replica(envOf(database, source, more));
+      expect(await shown(standby.url)).toEqual(STANDBY);
+      source.jobs(due.jobs);
+      // A signal's: no code.
+      expect(await leader.child.exited).toBe(null);
+      expect(await allFilled()).toBe(false);
+      await until('every order is filled', allFilled);
+      expect(standby.leads()).toBe(true);
+      await until('all is settled', async () => (await standby.journal.unsettled(1)).length === 0);
+      await expectOnceEach(standby.executor, kill.batched ? 1 : COUNT);
+    },
+    120_000,
+  );
+});
+
+describe('a leader that hangs', () => {
+  test('loses the lead, though its connection stands; awake again it sends nothing and stands by', async () => {
+    const database = await postgres.database('hangs');
     const source = await startJobServer();
-    const more = kill.batched ? { KEEPER_BATCH_MAX: '10' } : {};
-    const leader = await replicaProcess({
-      ...envOf(database, source, more),
-      CRASH_AT: kill.point,
-      CRASH_NTH: String(kill.nth),
-    });
-    const standby = await replica(envOf(database, source, more));
-    expect(await shown(standby.url)).toEqual(STANDBY);
+    const leader = await replicaProcess(envOf(database, source));
+    const standby = await replica(envOf(database, source));
+    expect(standby.leads()).toBe(false);
     source.jobs(due.jobs);
-    // A signal's: no code.
-    expect(await leader.child.exited).toBe(null);
-    expect(await allFilled()).toBe(false);
+    await until('it has filled three', async () => (await filledCount()) >= 3);
+    process.kill(leader.child.pid, 'SIGSTOP');
+    await until('the standby leads', async () => standby.leads());
     await until('every order is filled', allFilled);
+    process.kill(leader.child.pid, 'SIGCONT');
+    await until('the old one stands by', async () => (await shown(leader.url)).metric === '0');
+    await until('it knows why', async () => (await shown(leader.url)).lead === STANDBY.lead);
     expect(standby.leads()).toBe(true);
     await until('all is settled', async () => (await standby.journal.unsettled(1)).length === 0);
-    await expectOnceEach(standby.executor, kill.batched ? 1 : COUNT);
-  });
+    await expectOnceEach(standby.executor);
+  }, 120_000);
 });
 
 describe('a leader whose lock breaks', () => {

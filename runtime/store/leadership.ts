@@ -29,8 +29,13 @@ export const alone: Leadership = {
   release: async () => undefined,
 };
 
-/** Longer than this the server keeps no lock of a machine that is gone; and no question to it takes longer. */
+/**
+ * Longer than this the server keeps no lock of a machine that is gone or of a process that hangs; and no question to it
+ * takes longer.
+ */
 const SILENCE_MS = 5_000;
+/** By which the server knows that the leader lives, whatever its rounds take. */
+const HEARTBEAT_MS = 1_000;
 
 /**
  * @param name of what is led, the same in every process.
@@ -45,10 +50,13 @@ export function contend(
   let leads = false;
   let term = 0;
   let fault: string | null = null;
+  let heartbeat: NodeJS.Timeout | null = null;
 
   const drop = async (gone: Client): Promise<void> => {
     if (client === gone) {
       client = null;
+      if (heartbeat !== null) clearInterval(heartbeat);
+      heartbeat = null;
       const led = leads;
       leads = false;
       if (led) onLost();
@@ -71,7 +79,15 @@ export function contend(
     await fresh.query(
       'set tcp_keepalives_idle = 2; set tcp_keepalives_interval = 1; set tcp_keepalives_count = 3',
     );
+    // expected: PostgreSQL before 14 does not have it, and keeps the lock of a process that hangs
+    await fresh.query(`set idle_session_timeout = ${SILENCE_MS}`).catch(() => undefined);
     return fresh;
+  };
+  const live = (held: Client): void => {
+    heartbeat = setInterval(() => {
+      held.query('select 1').catch(() => drop(held));
+    }, HEARTBEAT_MS);
+    heartbeat.unref();
   };
   return {
     claim: async () => {
@@ -87,6 +103,7 @@ export function contend(
         fault = null;
         if (answer.rows[0]?.held !== true || client !== asked) return null;
         leads = true;
+        live(asked);
         term += 1;
         return term;
       } catch (error) {
