@@ -190,6 +190,27 @@ describe('two keepers on one database', () => {
     await expectOnceEach(first.executor);
   });
 
+  test('one that cannot reach the chain says so when it is its turn, leaves the lead to others, and leads once it can', async () => {
+    const database = await postgres.database('unreachable');
+    const source = await startJobServer();
+    const proxy = await proxied();
+    const first = await replica(envOf(database, source));
+    const second = await replica(envOf(database, source, { RPC_URLS: proxy.url }));
+    await proxy.pause();
+    expect(await shown(second.url)).toEqual(STANDBY);
+    await first.stop();
+    await until('it says why it does not lead', async () => {
+      const { status, lead, metric } = await shown(second.url);
+      return status === 503 && metric === '0' && lead.startsWith('the lead could not be taken');
+    });
+    const third = await replica(envOf(database, source));
+    await until('another one leads', async () => third.leads());
+    await proxy.resume();
+    await until('it stands by', async () => (await shown(second.url)).lead === STANDBY.lead);
+    await third.stop();
+    await until('it leads', async () => second.leads());
+  });
+
   // Batched: the journal has rows of several orders that one transaction carries.
   test.each<[string, string, { point: DurablePoint; nth: number; batched: boolean }]>([
     ['the node had the bytes, the journal not', 'sent', { point: 'sent', nth: 4, batched: false }],
