@@ -114,7 +114,7 @@ type Keys = { wallets: readonly `0x${string}`[]; findings: Finding[] };
 function keyFindings(values: Settings): Keys {
   const loaded = loadWallets(values);
   if (loaded.tag === 'invalid') {
-    const fix = 'set WALLET_KEYSTORE and WALLET_PASSPHRASE, or WALLET_PRIVATE_KEYS';
+    const fix = 'nothing can be sent without a key (npm run key makes one)';
     return { wallets: [], findings: [fail('keys', loaded.problem, fix)] };
   }
   const wallets = loaded.wallets.map(({ account }) => account.address);
