@@ -1,6 +1,7 @@
 /**
  * Writes down what a keeper is told and what comes of it, for a later replay under another policy. Recording costs no
- * RPC call of its own and never holds up or fails a tick for long: what cannot be written is lost, and that is said.
+ * RPC call but the look at the head that a tick takes anyway, and never fails a tick: what cannot be written is lost, and
+ * that is said.
  */
 import type { Kysely } from 'kysely';
 import type { Address } from 'viem';

@@ -7,37 +7,31 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Selectable } from 'kysely';
-import type { Address, PublicClient } from 'viem';
-import { type Deployment, readDeployment } from '../../contracts-abi/deployment.ts';
+import type { PublicClient } from 'viem';
+import { readDeployment } from '../../contracts-abi/deployment.ts';
 import { createChainClient } from '../../runtime/chain/client.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { createMetrics } from '../../runtime/metrics.ts';
 import { senderSettings } from '../../runtime/sender/options.ts';
 import { openStore, type Store } from '../../runtime/store/store.ts';
-import { createOrderReader } from '../chain/order.ts';
-import { createSimulator } from '../chain/simulate.ts';
 import { createWorldView, type WorldView } from '../chain/world.ts';
 import type { KeeperConfig } from '../config.ts';
-import type { KeeperContext } from '../context.ts';
 import { createDistrust } from '../distrust.ts';
 import { type ForeignContracts, readKnownProtocol } from '../firewall/known-protocol.ts';
-import { createJournal } from '../journal/journal.ts';
 import { type AttemptRow, type StoreTables, storeMigrations } from '../journal/migrations.ts';
-import { createMemories } from '../memory.ts';
-import { createKeeperMetrics } from '../metrics.ts';
-import { PATIENCE_RULES } from '../policy/patience.ts';
-import { policyOf } from '../rules.ts';
 import { parseJobs } from '../source/job.ts';
 import type { SourceAnswer } from '../source/job-source.ts';
 import { parsePayouts } from '../source/payout.ts';
 import { createTicker, type Ticker } from '../tick.ts';
 import { workKeyOf } from '../work.ts';
 import { parseLine, type PolicySettings, type SessionLine, type TickLine } from './lines.ts';
-import { createReplaySender } from './replay-sender.ts';
+import { replayContext } from './replay-context.ts';
 import { type Attempted, type PolicyResult, resultOf } from './result.ts';
 import { anvilRequest, assertScratchAnvil, BacktestError, resetTo } from './scratch-anvil.ts';
 
-const MEMORY_CAPACITY = 100_000;
+/** A node that times out is asked so often. */
+const MOST_TRIES = 3;
+/** The longest that a job waits after its node did not answer (policy/patience.ts). */
+const LONGEST_UNAVAILABLE_MS = 10_001;
 
 export type Backtest = {
   recorded: PolicyResult;
@@ -212,7 +206,16 @@ function createReplay(parts: Parts, session: SessionLine): Replay {
   const tipWei = senderSettings(config).tip;
   let nowMs = session.at;
   const now = (): number => nowMs;
-  const context = contextOf({ config, deployment, executor, client, store, logger, tipWei, now });
+  const context = replayContext({
+    config,
+    deployment,
+    executor,
+    client,
+    store,
+    logger,
+    tipWei,
+    now,
+  });
   let world: WorldView | null = null;
   let answers: readonly SourceAnswer[] = [];
   let known: Awaited<ReturnType<typeof readKnownProtocol>> | null = null;
@@ -227,12 +230,10 @@ function createReplay(parts: Parts, session: SessionLine): Replay {
     return true;
   };
 
-  return {
-    async tick(line, told, isNew) {
-      nowMs = Math.max(nowMs, line.at);
-      answers = told;
-      if ((!isNew || keysOf(answers).length === 0) && (await isIdle())) return false;
-      await resetTo(client, BigInt(line.block), executor);
+  /** The chain as it was at that block, read for the first time. */
+  async function standAt(block: string): Promise<WorldView> {
+    for (let tries = 1; ; tries += 1) {
+      await resetTo(client, BigInt(block), executor);
       // Anvil has forgotten the blocks of before: nothing that was read of them may be used.
       const fresh = createWorldView({
         client,
@@ -241,12 +242,32 @@ function createReplay(parts: Parts, session: SessionLine): Replay {
         timeoutMs: 60_000,
         now,
       });
-      world = fresh;
-      if ((await fresh.read(0)) === null) {
+      if ((await fresh.read(0)) !== null) return fresh;
+      if (tries === MOST_TRIES) {
         throw new BacktestError(
-          `the chain cannot be read at block ${line.block} (${fresh.status().fault}): the node behind the Anvil must keep past states`,
+          `the chain cannot be read at block ${block} (${fresh.status().fault}): the node behind the Anvil must keep past states`,
         );
       }
+    }
+  }
+
+  async function wasUnanswered(): Promise<boolean> {
+    const line = await store.db
+      .selectFrom('keeper_decisions')
+      .select('job_key')
+      .where('decision', '=', 'unavailable')
+      .where('last_ms', '=', nowMs)
+      .executeTakeFirst();
+    return line !== undefined;
+  }
+
+  return {
+    async tick(line, told, isNew) {
+      nowMs = Math.max(nowMs, line.at);
+      answers = told;
+      if ((!isNew || keysOf(answers).length === 0) && (await isIdle())) return false;
+      const fresh = await standAt(line.block);
+      world = fresh;
       known ??= await readKnownProtocol(client, deployment, parts.foreign);
       ticker ??= createTicker({
         context: { ...context, distrust: (source, what) => distrust.strike(source, what) },
@@ -266,6 +287,16 @@ function createReplay(parts: Parts, session: SessionLine): Replay {
         concurrency: 1,
       });
       await ticker.tick(new AbortController().signal);
+      // What the node did not answer is no decision of the policy: it is asked again, on the chain as it stands now.
+      for (let tries = 1; await wasUnanswered(); tries += 1) {
+        if (tries === MOST_TRIES) {
+          throw new BacktestError(
+            `the Anvil does not answer at block ${line.block}: the node behind it must keep past states and keep up`,
+          );
+        }
+        nowMs += LONGEST_UNAVAILABLE_MS;
+        await ticker.tick(new AbortController().signal);
+      }
       await anvilRequest(client, 'anvil_stopImpersonatingAccount', [executor]);
       return true;
     },
@@ -274,41 +305,6 @@ function createReplay(parts: Parts, session: SessionLine): Replay {
 
 function unread(): never {
   throw new BacktestError('the registry was not read');
-}
-
-function contextOf(given: {
-  config: KeeperConfig;
-  deployment: Deployment;
-  executor: Address;
-  client: PublicClient;
-  store: Store<StoreTables>;
-  logger: Logger;
-  tipWei: bigint;
-  now: () => number;
-}): KeeperContext {
-  const { config, deployment, executor, client, store, logger, tipWei, now } = given;
-  const { usdg, multicall3 } = deployment;
-  const timeoutMs = 60_000;
-  const journal = createJournal(store.db, now);
-  return {
-    logger,
-    metrics: createKeeperMetrics(createMetrics('keeper')),
-    journal,
-    memories: createMemories({ journal, rules: PATIENCE_RULES, capacity: MEMORY_CAPACITY, now }),
-    sender: createReplaySender({ client, executor, tipWei, now }),
-    simulator: createSimulator({ client, usdg, multicall3, timeoutMs }),
-    orders: createOrderReader(client, timeoutMs),
-    ...policyOf(config),
-    patience: PATIENCE_RULES,
-    executor,
-    dutyTurn: (work) => work(),
-    usdg,
-    multicall3,
-    distrust: () => undefined,
-    dryRun: false,
-    submitTimeoutMs: timeoutMs,
-    now,
-  };
 }
 
 async function replayedResult(

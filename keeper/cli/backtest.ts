@@ -46,6 +46,7 @@ export function backtestText(backtest: Backtest, policy: PolicySettings): string
     ...skippedText('recorded', recorded),
     ...skippedText('replayed', replayed),
     ...unlikeText(recorded, replayed),
+    ...armingText(backtest.recordedPolicy, policy),
     ...(byJob.length === 0 ? [] : ['', 'difference by job (fees, gas cost, net):']),
     ...byJob
       .slice(0, MOST_JOBS)
@@ -79,6 +80,16 @@ function unlikeText(recorded: PolicyResult, replayed: PolicyResult): string[] {
       lines.push(`${name}: the cost of ${costUnknown} transactions is not known`);
   }
   return lines;
+}
+
+/** Each tick is replayed on the chain as it was: what the recorded keeper armed is armed, and nothing else is. */
+function armingText(recorded: PolicySettings, replayed: PolicySettings): string[] {
+  if (recorded.KEEPER_ARM === replayed.KEEPER_ARM) return [];
+  return [
+    replayed.KEEPER_ARM
+      ? 'the fills that arming leads to later are not in the replay: it only tells what arming costs'
+      : 'orders that the recorded keeper armed are armed in the replay, at no cost to it',
+  ];
 }
 
 /** Returns the exit code. */

@@ -1,0 +1,54 @@
+/** A keeper's context over a scratch Anvil: the real journal in memory, the real simulator, the time of the recording. */
+import type { Address, PublicClient } from 'viem';
+import type { Deployment } from '../../contracts-abi/deployment.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { createMetrics } from '../../runtime/metrics.ts';
+import type { Store } from '../../runtime/store/store.ts';
+import { createOrderReader } from '../chain/order.ts';
+import { createSimulator } from '../chain/simulate.ts';
+import type { KeeperConfig } from '../config.ts';
+import type { KeeperContext } from '../context.ts';
+import { createJournal } from '../journal/journal.ts';
+import type { StoreTables } from '../journal/migrations.ts';
+import { createMemories } from '../memory.ts';
+import { createKeeperMetrics } from '../metrics.ts';
+import { PATIENCE_RULES } from '../policy/patience.ts';
+import { policyOf } from '../rules.ts';
+import { createReplaySender } from './replay-sender.ts';
+
+const MEMORY_CAPACITY = 100_000;
+
+export function replayContext(given: {
+  config: KeeperConfig;
+  deployment: Deployment;
+  executor: Address;
+  client: PublicClient;
+  store: Store<StoreTables>;
+  logger: Logger;
+  tipWei: bigint;
+  now: () => number;
+}): KeeperContext {
+  const { config, deployment, executor, client, store, logger, tipWei, now } = given;
+  const { usdg, multicall3 } = deployment;
+  const timeoutMs = 60_000;
+  const journal = createJournal(store.db, now);
+  return {
+    logger,
+    metrics: createKeeperMetrics(createMetrics('keeper')),
+    journal,
+    memories: createMemories({ journal, rules: PATIENCE_RULES, capacity: MEMORY_CAPACITY, now }),
+    sender: createReplaySender({ client, executor, tipWei, now }),
+    simulator: createSimulator({ client, usdg, multicall3, timeoutMs }),
+    orders: createOrderReader(client, timeoutMs),
+    ...policyOf(config),
+    patience: PATIENCE_RULES,
+    executor,
+    dutyTurn: (work) => work(),
+    usdg,
+    multicall3,
+    distrust: () => undefined,
+    dryRun: false,
+    submitTimeoutMs: timeoutMs,
+    now,
+  };
+}
