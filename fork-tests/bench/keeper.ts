@@ -1,0 +1,206 @@
+/**
+ * A hundred orders that one price move triggers: time from the trigger block to the last fill by a real keeper over a
+ * real api, over a bare blast of the same hundred fills, built and signed before, from the same wallets to the same
+ * node. Both start from the same state (a snapshot), in turns. And how long a job takes from when the keeper was told
+ * of it until it was sent.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'libsql';
+import type { Hex } from 'viem';
+import { CHAIN_ID } from '../../contracts-abi/constants.ts';
+import { rpc } from '../anvil.ts';
+import { connect } from '../chain/client.ts';
+import { devAccount, type Role } from '../chain/seed/accounts.ts';
+import { until } from '../e2e/stack.ts';
+import { noteListings } from './keeper/listings.ts';
+import { filledSince, ORDERS, placeOrders, trigger } from './keeper/orders.ts';
+import { startApiProcess } from './measure/api-process.ts';
+import { startBenchChain } from './measure/chain.ts';
+import { startServerProcess } from './measure/process.ts';
+import { median, sideBySide } from './measure/rounds.ts';
+import type { Bench } from './types.ts';
+
+const ROUNDS = 3;
+const KEEPER_ENTRY = new URL('../../keeper/main.ts', import.meta.url).pathname;
+/** The first is the executor of both sides. */
+const WALLETS: readonly Role[] = ['keeper', 'relayer', 'carol', 'dave'];
+/** What an operator with this load sets; the rest is as by default. */
+const SETTINGS = { KEEPER_POLL_MS: '100', KEEPER_CONCURRENCY: '8' };
+const API_SETTINGS = {
+  HTTP_REQUESTS_PER_MINUTE: '0',
+  MARKS_INTERVAL_MS: '250',
+  INDEX_INTERVAL_MS: '250',
+};
+/** Of each pre-built fill; what a keeper sends is its estimate and a half more. */
+const FILL_GAS = 3_000_000n;
+const GAS_PRICE = 2_000_000_000n;
+const LOOK_MS = 50;
+const DEADLINE_MS = 180_000;
+
+type Job = { id: Hex; tx: { to: Hex; data: Hex } };
+
+export const bench: Bench = async ({ say }) => {
+  const { anvil, manifest } = await startBenchChain(say);
+  try {
+    const client = connect(anvil.url);
+    const ids = await placeOrders(client, manifest);
+    say(`${ids.length} orders placed`);
+    let snapshot = await client.snapshot();
+    const back = async (): Promise<void> => {
+      await client.revert({ id: snapshot });
+      snapshot = await client.snapshot();
+    };
+    /** Seconds from the trigger block until every order is filled. */
+    const untilFilled = async (from: bigint, started: number): Promise<number> => {
+      const deadline = started + DEADLINE_MS;
+      for (;;) {
+        const filled = await filledSince(client, manifest, from);
+        if (filled > ORDERS) throw new Error(`${filled} fills of ${ORDERS} orders`);
+        if (filled === ORDERS) return (performance.now() - started) / 1_000;
+        if (performance.now() > deadline) throw new Error(`only ${filled} of ${ORDERS} filled`);
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      }
+    };
+
+    const waits: number[] = [];
+    const listingTimes: number[] = [];
+    const ours = async (): Promise<number> => {
+      await back();
+      const api = await startApiProcess(anvil.url, manifest, API_SETTINGS);
+      const listings = await noteListings(api.url);
+      const keeper = await startServerProcess({
+        entry: KEEPER_ENTRY,
+        readyPath: '/ready',
+        env: (port, folder) => {
+          const deploymentFile = join(folder, 'deployment.json');
+          writeFileSync(deploymentFile, JSON.stringify(manifest.deployment));
+          return {
+            RPC_URLS: anvil.url,
+            API_URLS: listings.url,
+            DEPLOYMENT_FILE: deploymentFile,
+            DATABASE_URL: `file:${join(folder, 'keeper.sqlite')}`,
+            WALLET_PRIVATE_KEYS: WALLETS.map((role) => devAccount(role).privateKey).join(','),
+            KEEPER_PORT: String(port),
+            ...SETTINGS,
+          };
+        },
+      });
+      try {
+        const from = await trigger(client);
+        const started = performance.now();
+        const triggeredMs = Date.now();
+        const seconds = await untilFilled(from, started);
+        const listed = [...listings.listedMs.values()].map((at) => at - triggeredMs);
+        listingTimes.push(median(listed));
+        say(`listed after ${median(listed)} ms, the last after ${Math.max(...listed)} ms`);
+        waits.push(
+          median(await sentAfter(join(keeper.folder, 'keeper.sqlite'), listings.listedMs)),
+        );
+        return seconds;
+      } catch (error) {
+        throw new Error(`${String(error)}\n${keeper.output().slice(-4_000)}`, { cause: error });
+      } finally {
+        await keeper.stop();
+        await listings.stop();
+        await api.stop();
+      }
+    };
+
+    const jobs = await dueJobs(anvil.url, manifest, async () => {
+      await trigger(client);
+    });
+    await back();
+    const nonces = await Promise.all(
+      WALLETS.map((role) =>
+        client.getTransactionCount({ address: devAccount(role).account.address }),
+      ),
+    );
+    const signed = await Promise.all(
+      jobs.map(({ tx }, index) => {
+        const wallet = index % WALLETS.length;
+        const role = WALLETS[wallet] ?? 'keeper';
+        return devAccount(role).account.signTransaction({
+          type: 'eip1559',
+          chainId: CHAIN_ID,
+          to: tx.to,
+          data: tx.data,
+          gas: FILL_GAS,
+          nonce: (nonces[wallet] ?? 0) + Math.floor(index / WALLETS.length),
+          maxFeePerGas: GAS_PRICE,
+          maxPriorityFeePerGas: 0n,
+        });
+      }),
+    );
+    const baseline = async (): Promise<number> => {
+      await back();
+      const from = await trigger(client);
+      const started = performance.now();
+      await Promise.all(signed.map((raw) => rpc(anvil.url, 'eth_sendRawTransaction', [raw])));
+      return await untilFilled(from, started);
+    };
+    const sides = await sideBySide({ rounds: ROUNDS, ours, baseline, say });
+    return {
+      ratio: sides.ratio,
+      ratios: sides.ratios,
+      oursSeconds: sides.ours,
+      blastSeconds: sides.baseline,
+      // The first round does not count, as in the ratio.
+      listedToSentP50Ms: median(waits.slice(1)),
+      triggerToListedP50Ms: median(listingTimes.slice(1)),
+      orders: ORDERS,
+      wallets: WALLETS.length,
+    };
+  } finally {
+    await anvil.stop();
+  }
+};
+
+/** The fills of all orders as the api lists them once `due` has made them so, paying the first wallet. */
+async function dueJobs(
+  rpcUrl: string,
+  manifest: Parameters<typeof startApiProcess>[1],
+  due: () => Promise<void>,
+): Promise<Job[]> {
+  const api = await startApiProcess(rpcUrl, manifest, API_SETTINGS);
+  try {
+    await due();
+    const executor = devAccount(WALLETS[0] ?? 'keeper').account.address;
+    return await until(
+      'every order is listed',
+      async () => {
+        const response = await fetch(`${api.url}/v1/jobs?executor=${executor}`);
+        const { jobs } = (await response.json()) as { jobs?: Job[] };
+        return jobs?.length === ORDERS ? jobs : null;
+      },
+      60_000,
+    );
+  } finally {
+    await api.stop();
+  }
+}
+
+/** Per order, milliseconds from when its keeper was told of it until it had sent it. */
+async function sentAfter(
+  database: string,
+  listedMs: ReadonlyMap<string, number>,
+): Promise<number[]> {
+  const journal = new Database(database, { readonly: true });
+  try {
+    const rows = await until('every order is in the journal', async () => {
+      const found = journal
+        .prepare(
+          "select job_key, min(first_ms) as at from keeper_decisions where decision = 'sent' group by job_key",
+        )
+        .all() as { job_key: string; at: number }[];
+      return found.length >= ORDERS ? found : null;
+    });
+    return rows.map(({ job_key, at }) => {
+      const listed = listedMs.get(job_key.split(':').at(-1) ?? '');
+      if (listed === undefined) throw new Error(`${job_key} was sent and never listed`);
+      return at - listed;
+    });
+  } finally {
+    journal.close();
+  }
+}
