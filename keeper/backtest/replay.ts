@@ -18,14 +18,12 @@ import type { KeeperConfig } from '../config.ts';
 import { createDistrust } from '../distrust.ts';
 import { type ForeignContracts, readKnownProtocol } from '../firewall/known-protocol.ts';
 import { type AttemptRow, type StoreTables, storeMigrations } from '../journal/migrations.ts';
-import { parseJobs } from '../source/job.ts';
 import type { SourceAnswer } from '../source/job-source.ts';
-import { parsePayouts } from '../source/payout.ts';
 import { createTicker, type Ticker } from '../tick.ts';
-import { workKeyOf } from '../work.ts';
 import { parseLine, type PolicySettings, type SessionLine, type TickLine } from './lines.ts';
 import { replayContext } from './replay-context.ts';
 import { type Attempted, type PolicyResult, resultOf } from './result.ts';
+import { answersOf, keysOf } from './told.ts';
 import { anvilRequest, assertScratchAnvil, BacktestError, resetTo } from './scratch-anvil.ts';
 
 /** A node that times out is asked so often. */
@@ -153,44 +151,6 @@ async function replayAll(parts: Parts): Promise<Backtest> {
     idleTicks,
     torn,
   };
-}
-
-/** Through the keeper's own parsers: a recording may come from elsewhere. */
-function answersOf(told: NonNullable<TickLine['answers']>): SourceAnswer[] {
-  return told.map(({ source, jobs, payouts }) => {
-    const parsedJobs = parseJobs({ jobs }, jobs.length);
-    const parsedPayouts = parsePayouts({ payouts }, payouts.length);
-    return {
-      tag: 'jobs',
-      source,
-      jobs: parsedJobs.tag === 'parsed' ? parsedJobs.entries : [],
-      payouts: parsedPayouts.tag === 'parsed' ? parsedPayouts.entries : [],
-      payoutFault: null,
-      malformed: [],
-      dropped: 0,
-    };
-  });
-}
-
-function keysOf(
-  answers: readonly SourceAnswer[],
-): { key: string; type: string; ticker: string | null }[] {
-  return answers.flatMap((answer) =>
-    answer.tag === 'failed'
-      ? []
-      : [
-          ...answer.jobs.map(({ contract, id, type, ticker }) => ({
-            key: workKeyOf(contract, id),
-            type,
-            ticker,
-          })),
-          ...answer.payouts.map(({ contract, id, type, ticker }) => ({
-            key: workKeyOf(contract, id, type),
-            type,
-            ticker,
-          })),
-        ],
-  );
 }
 
 type Replay = {
