@@ -51,7 +51,7 @@ export function createKeeperMetrics(metrics: Metrics) {
     ),
     usdgBalance: metrics.gauge('usdg_balance', 'USDG of a wallet, in dollars.', ['wallet']),
     housekeeping: metrics.counter('housekeeping_total', 'Runs of the timed jobs, by result.', [
-      'job',
+      'task',
       'result',
     ]),
     leader: metrics.gauge(

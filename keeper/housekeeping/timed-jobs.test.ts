@@ -66,8 +66,8 @@ test('a failure is counted and is not the end of the job', async () => {
   await expect(timed.runNow('bad')).rejects.toThrow('the disk is full');
   await timed.runNow('bad');
   const text = await registry.metrics();
-  expect(text).toContain('housekeeping_total{job="bad",result="failed"} 1');
-  expect(text).toContain('housekeeping_total{job="bad",result="ok"} 1');
+  expect(text).toContain('housekeeping_total{task="bad",result="failed"} 1');
+  expect(text).toContain('housekeeping_total{task="bad",result="ok"} 1');
   await timed.stop();
 });
 

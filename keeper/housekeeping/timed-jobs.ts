@@ -7,7 +7,7 @@ import type { Logger } from '../../runtime/logger.ts';
 import type { KeeperMetrics } from '../metrics.ts';
 
 export type TimedJob = {
-  /** A metric's label: one word of ours. */
+  /** A metric's label (`task`; Prometheus has a `job` of its own): one word of ours. */
   name: string;
   /** Five fields, or six with seconds first; UTC. */
   expression: string;
@@ -42,9 +42,9 @@ export function createTimedJobs(
     const mine = (async () => {
       try {
         await job.run(abort.signal);
-        metrics.housekeeping.inc({ job: job.name, result: 'ok' });
+        metrics.housekeeping.inc({ task: job.name, result: 'ok' });
       } catch (err) {
-        metrics.housekeeping.inc({ job: job.name, result: 'failed' });
+        metrics.housekeeping.inc({ task: job.name, result: 'failed' });
         logger.error({ err, job: job.name }, 'housekeeping failed');
         throw err;
       } finally {
