@@ -10,6 +10,7 @@ import { lockFolder } from '../../start/lock.ts';
 import type { ReadClient } from '../client.ts';
 import { writeWhole } from '../files.ts';
 import { compare } from './checks.ts';
+import { type CoverOutlook, coverOutlook, readPlanPools, wasteLine } from './cover-depth.ts';
 import { DeployError } from './errors.ts';
 import { boundGas, funds, grouped } from './gas.ts';
 import { Journal, type JournalHeader } from './journal.ts';
@@ -79,6 +80,7 @@ export async function dryRun(client: ReadClient, config: DeployConfig, say: Say)
   const { steps } = await walk(client, account, header, journal?.decisions);
   const done = journal?.steps.length ?? 0;
   sayPlan(header, say);
+  await sayOutlook(client, header.plan, say);
   const missing =
     done > 0 ? [] : await missingConstituents(client, account.address, header.plan.baskets);
   const gas = await boundGas(client, account, steps.slice(done));
@@ -134,6 +136,16 @@ async function openJournal(
   const header = await newHeader(client, account, plan);
   sayPlan(header, say);
   const { steps } = await walk(client, account, header);
+  const outlook = await sayOutlook(client, plan, say);
+  // A plan in a file was chosen with these lines in sight.
+  if (config.DEPLOY_PLAN_FILE === undefined && outlook.able.length === 0) {
+    const waste = wasteLine(outlook);
+    if (waste !== null) {
+      throw new DeployError(
+        `${waste}. Nothing was sent; a plan in DEPLOY_PLAN_FILE, as the dry run writes it, is deployed all the same`,
+      );
+    }
+  }
   const missing = await missingConstituents(client, account.address, plan.baskets);
   if (missing.length > 0) {
     throw new DeployError(
@@ -228,6 +240,14 @@ async function assertSameFile(config: DeployConfig, deployment: Deployment): Pro
       expected: value,
     })),
   );
+}
+
+async function sayOutlook(client: ReadClient, plan: ProtocolPlan, say: Say): Promise<CoverOutlook> {
+  const outlook = coverOutlook(plan, await readPlanPools(client, plan));
+  for (const line of outlook.lines) say(line);
+  const waste = wasteLine(outlook);
+  if (waste !== null) say(`Warning: ${waste}.`);
+  return outlook;
 }
 
 function sayPlan({ deployer, firstNonce, plan }: JournalHeader<ProtocolPlan>, say: Say): void {
