@@ -1,6 +1,6 @@
 /** The command line of `npm run deploy` (main.ts), apart from the process: settings in, lines and an exit code out. */
 import { parseArgs } from 'node:util';
-import { BaseError, createPublicClient, fallback, http, parseUnits } from 'viem';
+import { BaseError, createPublicClient, fallback, http } from 'viem';
 import { MIN_COVER_CARDINALITY } from '../../../contracts-abi/constants.ts';
 import { LIVE } from '../../../contracts-abi/live-addresses.ts';
 import { defineBasketChain } from '../../../runtime/chain/client.ts';
@@ -8,7 +8,9 @@ import { ConfigError, loadConfig } from '../../../runtime/config.ts';
 import { type ReadClient, reasonOf } from '../client.ts';
 import { DifferenceError } from './checks.ts';
 import { deploy, dryRun, verify } from './command.ts';
-import { type CoverCommand, extendCover } from './cover-command.ts';
+import { extendCover } from './cover-command.ts';
+import { parseLevel } from './cover-gift.ts';
+import type { CoverCommand } from './cover-plan.ts';
 import { DeployError } from './errors.ts';
 import type { Say } from './operator.ts';
 import { deployOptions, MOST_SLOTS } from './options.ts';
@@ -26,7 +28,8 @@ npm run deploy -- --cover      extends the cover market of an existing DEPLOYMEN
     --slots 4500               raises the observation slots of pools that remember too little (any key; much gas).
                                They count once the pool's ring has come round: run --cover again then
     --only CORE,ADS            lists no basket but these
-    --fund 25                  gives so many dollars of USDG to the fee pool that rewards snapshots (any key)
+    --fund 10                  fills the fee pool that rewards snapshots up to so many dollars, ten at most: gives in USDG
+                               what lacks, and nothing where it holds as much (any key)
 Settings come from the environment: .env.example lists them all.`;
 
 /**
@@ -114,15 +117,10 @@ function coverFlags(
       `--slots ${slots}: expected a whole number from ${least} to ${MOST_SLOTS}`,
     );
   }
-  const gift =
-    fund === undefined ? 0n : /^\d{1,9}(\.\d{1,6})?$/.test(fund) ? parseUnits(fund, 6) : 0n;
-  if (fund !== undefined && gift === 0n) {
-    throw new DeployError(`--fund ${fund}: expected dollars above zero, such as 25 or 0.5`);
-  }
   return {
     dryRun: flags['dry-run'],
     only: only === undefined ? null : only.split(',').map((ticker) => ticker.trim()),
-    gift,
+    level: fund === undefined ? 0n : parseLevel(fund),
     ...(slots === undefined ? {} : { slots: Number(slots) }),
   };
 }
@@ -160,7 +158,7 @@ function wordsFor(error: unknown): string | null {
     return `${(error as Error).message}. What was sent is in the journal: run the same command again to go on`;
   }
   if (typeof code === 'string' && code.startsWith('ERR_PARSE_ARGS')) {
-    return `${(error as Error).message}. The flags are --dry-run, --verify and --restate, and --cover with --slots, --only and --fund; everything else is a setting (.env.example)`;
+    return `${(error as Error).message.replaceAll('\n', ' ')}. The flags are --dry-run, --verify and --restate, and --cover with --slots, --only and --fund; everything else is a setting (.env.example)`;
   }
   return null;
 }

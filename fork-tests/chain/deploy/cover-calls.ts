@@ -4,15 +4,17 @@ import type { Deployment } from '../../../contracts-abi/deployment.ts';
 import { coverMarketAbi } from '../../../contracts-abi/generated/index.ts';
 import type { ReadClient } from '../client.ts';
 import type { Submitter } from '../submitter.ts';
+import type { Gift } from './cover-gift.ts';
 import { type CoverPlan, statedListings } from './cover-plan.ts';
-import { listCover } from './cover-steps.ts';
+import { capDecision, listCover } from './cover-steps.ts';
 import { growPools } from './protocol.ts';
+import { type RecordedStep, recordSteps } from './recording-submitter.ts';
 
 export type Sending = {
   deployment: Pick<Deployment, 'coverMarket' | 'usdg'>;
   plan: CoverPlan;
-  /** USDG base units to give to the fee pool, last: nothing before it may fail then. */
-  gift: bigint;
+  /** Given last: nothing before it may fail then. */
+  gift: Gift;
 };
 
 export async function sendCover(
@@ -34,20 +36,41 @@ export async function sendCover(
     const { ticker, vault } = basket;
     await listCover(client, submitter, account, coverMarket, ticker, vault, sharers);
   }
-  if (gift === 0n) return;
-  await submitter.write(account, {
-    address: usdg,
-    abi: erc20Abi,
-    functionName: 'approve',
-    args: [coverMarket, gift],
-  });
+  if (gift.amount === 0n) return;
+  // A run that was broken off in between has approved already.
+  if (gift.allowance < gift.amount) {
+    await submitter.write(account, {
+      address: usdg,
+      abi: erc20Abi,
+      functionName: 'approve',
+      args: [coverMarket, gift.amount],
+    });
+  }
   await submitter.write(account, {
     address: coverMarket,
     abi: coverMarketAbi,
     functionName: 'fundFees',
-    args: [gift],
+    args: [gift.amount],
     gas: 250_000n,
   });
+}
+
+/**
+ * The same without sending any. `caps`: whole dollars by basket, where they are foreseen; absent: each listing is
+ * there, although a basket whose turn comes may have too little depth left by then.
+ */
+export async function coverSteps(
+  client: ReadClient,
+  account: LocalAccount,
+  sending: Sending,
+  caps: ReadonlyMap<string, bigint> = new Map(),
+): Promise<RecordedStep[]> {
+  const decisions = new Map(
+    [...caps].map(([ticker, cap]) => [capDecision(ticker), Number(cap)] as const),
+  );
+  const { submitter, steps } = recordSteps(account, 0, decisions);
+  await sendCover(client, submitter, account, sending);
+  return steps;
 }
 
 type OwnerCall = { what: string; to: Address; data: Hex };

@@ -3,27 +3,23 @@
  * wanted: weeks after the last published one, baskets whose pools have come to remember enough, and where asked slots
  * for those that have not, and a gift to the fee pool. What must hold:
  * - nothing is sent twice. Weeks, listings and slots are read off the chain each time, and whatever an earlier run
- *   signed last is seen mined before anything is read; a gift is in the journal until the run that gave it is over;
+ *   signed last is seen mined before anything is read; a gift fills the pool up to a level (cover-gift.ts);
  * - each transaction is on disk before it is sent (journal.ts). Nothing hangs on the sender's nonces here;
  * - what only the market's owner can send is sent with the owner's key or not at all: another one gets the calls in
  *   words, for a multisig to send.
  */
-import { existsSync, rmSync } from 'node:fs';
-import {
-  type Address,
-  erc20Abi,
-  formatEther,
-  formatUnits,
-  isAddressEqual,
-  type LocalAccount,
-} from 'viem';
+import { rmSync } from 'node:fs';
+import { type Address, formatEther, isAddressEqual, type LocalAccount, zeroAddress } from 'viem';
 import { z } from 'zod';
+import { MIN_COVER_USD } from '../../../contracts-abi/constants.ts';
 import type { Deployment } from '../../../contracts-abi/deployment.ts';
-import type { ReadClient } from '../client.ts';
 import { lockFolder } from '../../start/lock.ts';
-import { callLines, ownerCalls, sendCover, type Sending } from './cover-calls.ts';
-import { type CoverPlan, type CoverWish, planCover } from './cover-plan.ts';
-import { type CoverState, coverLines, readCover } from './cover-state.ts';
+import type { ReadClient } from '../client.ts';
+import { callLines, coverSteps, ownerCalls, sendCover, type Sending } from './cover-calls.ts';
+import { dryCover } from './cover-dry.ts';
+import { assertCurrent, giftLine, giftShort, readGift } from './cover-gift.ts';
+import { type CoverCommand, type CoverPlan, partOf, planCover, shareWords } from './cover-plan.ts';
+import { type CoverState, coverLines, RENOUNCED, readCover } from './cover-state.ts';
 import { DeployError } from './errors.ts';
 import { boundGas, funds, grouped } from './gas.ts';
 import { Journal } from './journal.ts';
@@ -31,6 +27,7 @@ import { type SettledStep, submitJournaled } from './journaled-submitter.ts';
 import {
   assertChain,
   assertSameChain,
+  coverJournalPath,
   deploymentIn,
   journalPath,
   loadDeployer,
@@ -39,22 +36,11 @@ import {
 } from './operator.ts';
 import type { DeployConfig } from './options.ts';
 import { newHeader } from './prepare.ts';
-import { recordSteps } from './recording-submitter.ts';
 import { type JournaledWords, settleLast } from './settle.ts';
 import { verifyContracts } from './verify.ts';
 
-export type CoverCommand = CoverWish & {
-  /** USDG base units to give to the fee pool; zero: none. */
-  gift: bigint;
-  dryRun: boolean;
-};
-
 /** What the journal of such a run begins with. */
-const runSchema = z.object({
-  coverMarket: z.string(),
-  /** Hash of a gift that a run gave which was broken off later: whoever goes on gives no second one. */
-  gift: z.string().nullable(),
-});
+const runSchema = z.object({ coverMarket: z.string() });
 
 /** Throws a DeployError when something is left that this key cannot send. */
 export async function extendCover(
@@ -75,8 +61,11 @@ export async function extendCover(
   const lock = lockFolder(journalPath(config));
   if (lock === null) throw new DeployError('another npm run deploy is under way with this journal');
   try {
-    const given = await settleBroken(client, config, deployment, say);
-    await sendMissing(client, account, config, deployment, command, given, say);
+    await settleBroken(client, config, deployment, say);
+    const { state, plan } = await sendMissing(client, account, config, deployment, command, say);
+    // After the report, which may fail as well: until then the same command has something to go on with.
+    rmSync(coverJournalPath(config), { force: true });
+    refuseOwners(state, account.address, deployment, plan, say);
   } finally {
     lock.release();
   }
@@ -88,50 +77,39 @@ async function sendMissing(
   config: DeployConfig,
   deployment: Deployment,
   command: CoverCommand,
-  given: string | null,
   say: Say,
-): Promise<void> {
+): Promise<{ state: CoverState; plan: CoverPlan }> {
+  const { address } = account;
+  const gift = await readGift(client, deployment, address, command.level);
+  const poor = giftShort(gift, address);
+  if (poor !== null) throw new DeployError(`${poor}: nothing was sent`);
   const state = await readCover(client, deployment);
-  const plan = wishedPlan(state, command);
-  if (given !== null && command.gift > 0n) {
-    say(`The run that was broken off gave to the fee pool (${given}): no second time.`);
-  }
-  const sending: Sending = {
-    deployment,
-    plan: partOf(plan, state, account.address),
-    gift: given === null ? command.gift : 0n,
-  };
-  await assertUsdg(client, deployment, account.address, sending.gift);
-  const settled = await sendThrough(client, account, config, sending, given, say);
-  rmSync(coverJournalPath(config), { force: true });
+  const plan = planCover(state, command);
+  const given = giftLine(gift);
+  if (given !== null) say(given);
+  const sending: Sending = { deployment, plan: partOf(plan, state, address), gift };
+  const settled = await sendThrough(client, account, config, sending, say);
 
   const gas = settled.reduce((sum, { gasUsed }) => sum + gasUsed, 0n);
   const wei = settled.reduce((sum, step) => sum + step.wei, 0n);
   if (settled.length > 0) {
     say(`${settled.length} transactions, ${grouped(gas)} gas, ${formatEther(wei)} ETH.`);
   }
-  for (const line of coverLines(settled.length === 0 ? state : await readCover(client, deployment)))
-    say(line);
-  if (!isAddressEqual(state.owner, account.address)) {
-    refuseOwners(state, account.address, deployment, plan, say);
-  }
+  const after = settled.length === 0 ? state : await readCover(client, deployment);
+  for (const line of unlistedLines(sending.plan, after)) say(line);
+  for (const line of coverLines(after)) say(line);
   if (settled.length === 0) say('Nothing to do: nothing was sent.');
+  return { state, plan };
 }
 
-/** The steps that any key may send, and the owner's where it is the owner. */
-function partOf(plan: CoverPlan, { owner }: CoverState, sender: Address): CoverPlan {
-  return isAddressEqual(owner, sender) ? plan : { ...plan, weeks: [], listings: [] };
-}
-
-function wishedPlan(state: CoverState, command: CoverCommand): CoverPlan {
-  const known = new Set(state.baskets.map(({ ticker }) => ticker));
-  const unknown = command.only?.filter((ticker) => !known.has(ticker)) ?? [];
-  if (unknown.length > 0) {
-    throw new DeployError(
-      `--only names no basket of the registry: ${unknown.join(', ')}. There are ${[...known].join(', ')}`,
+/** Baskets that were to be listed, and whose part of the pools was below the least cover when their turn came. */
+function unlistedLines({ listings }: CoverPlan, { baskets }: CoverState): string[] {
+  return listings
+    .filter(({ basket: { vault } }) => baskets.find((now) => now.vault === vault)?.cap === 0n)
+    .map(
+      ({ basket: { ticker }, sharers }) =>
+        `${ticker} was not listed: ${shareWords(sharers)} carries less than $${MIN_COVER_USD} of cover.`,
     );
-  }
-  return planCover(state, command);
 }
 
 async function sendThrough(
@@ -139,13 +117,13 @@ async function sendThrough(
   account: LocalAccount,
   config: DeployConfig,
   sending: Sending,
-  given: string | null,
   say: Say,
 ): Promise<SettledStep[]> {
-  const steps = await stepsOf(client, account, sending);
+  const steps = await coverSteps(client, account, sending);
   if (steps.length === 0) return [];
   const { coverMarket } = sending.deployment;
-  const header = await newHeader(client, account, { coverMarket, gift: given }, 'sender');
+  const header = await newHeader(client, account, { coverMarket }, 'sender');
+  assertCurrent(sending.gift, header.firstNonce);
   const { text, short } = await funds(
     client,
     account,
@@ -176,26 +154,16 @@ async function sendThrough(
   }
 }
 
-/** At most: a basket whose turn comes may have too little depth left by then. */
-async function stepsOf(client: ReadClient, account: LocalAccount, sending: Sending) {
-  const { submitter, steps } = recordSteps(account, 0);
-  await sendCover(client, submitter, account, sending);
-  return steps;
-}
-
-/**
- * Sees what an earlier run signed last mined, whoever's key it was.
- * @returns the hash of the gift that it gave, if it did.
- */
+/** Sees what an earlier run signed last mined, whoever's key it was. */
 async function settleBroken(
   client: ReadClient,
   config: DeployConfig,
   { coverMarket }: Deployment,
   say: Say,
-): Promise<string | null> {
+): Promise<void> {
   const path = coverJournalPath(config);
   const journal = Journal.open(path, runSchema);
-  if (journal === null) return null;
+  if (journal === null) return;
   try {
     const { header, steps } = journal;
     await assertSameChain(client, path, header);
@@ -213,54 +181,12 @@ async function settleBroken(
     const words = coverWords(config);
     const settled = await settleLast({ client, account, journal, waitMs, words });
     if (settled !== null) say(`  It was mined${settled.succeeded ? '' : ', and reverted'}.`);
-    const gift = steps.find(({ what }) => what.startsWith('fundFees'));
-    const failed = gift !== undefined && gift === settled?.step && !settled.succeeded;
-    return header.plan.gift ?? (gift === undefined || failed ? null : gift.hash);
   } finally {
     journal.close();
   }
 }
 
-/** Prints what would be sent, and the calls where another than the owner would send them. Without a key as the owner. */
-async function dryCover(
-  client: ReadClient,
-  config: DeployConfig,
-  deployment: Deployment,
-  command: CoverCommand,
-  say: Say,
-): Promise<void> {
-  const hasKey = config.WALLET_KEYSTORE !== undefined || config.WALLET_PRIVATE_KEYS !== undefined;
-  const key = hasKey ? loadDeployer(config).address : null;
-  const state = await readCover(client, deployment);
-  const plan = wishedPlan(state, command);
-  const address = key ?? state.owner;
-  const account = { address } as LocalAccount;
-  const sending = { deployment, plan: partOf(plan, state, address), gift: command.gift };
-  if (existsSync(coverJournalPath(config))) {
-    say(`An earlier run was broken off (${coverJournalPath(config)}): its last step comes first.`);
-  }
-  const steps = await stepsOf(client, account, sending);
-  const gas = await boundGas(client, account, steps);
-  for (const [index, { what }] of steps.entries()) {
-    say(`  ${index + 1}. ${what}: ${grouped(gas[index] ?? 0n)} gas`);
-  }
-  for (const { basket, statedCap } of sending.plan.listings) {
-    say(`${basket.ticker} would be listed with a cap of about $${statedCap}.`);
-  }
-  for (const line of coverLines(state)) say(line);
-  if (key === null || key !== state.owner) {
-    for (const line of callLines(ownerCalls(deployment, plan))) say(line);
-  }
-  if (steps.length > 0) {
-    const { text, short } = await funds(client, account, gas, 'sender');
-    say(text);
-    if (short !== null) say(short);
-  } else if (ownerCalls(deployment, plan).length === 0) {
-    say('Nothing to do: nothing would be sent.');
-  }
-}
-
-/** Throws when something is left for the owner. */
+/** Throws when something is left for an owner who is another, or who is not there any more. */
 function refuseOwners(
   { owner }: CoverState,
   sender: Address,
@@ -268,35 +194,18 @@ function refuseOwners(
   plan: CoverPlan,
   say: Say,
 ): void {
+  if (isAddressEqual(owner, sender)) return;
+  if (isAddressEqual(owner, zeroAddress)) {
+    throw new DeployError(
+      `the cover market ${deployment.coverMarket} cannot be extended: ${RENOUNCED}. What is published and listed stands`,
+    );
+  }
   const calls = ownerCalls(deployment, plan);
   if (calls.length === 0) return;
   for (const line of callLines(calls)) say(line);
   throw new DeployError(
     `the key of ${sender} does not own the cover market ${deployment.coverMarket}: ${owner} does, and the ${calls.length} calls above are for it to send, in this order (one that was offered the ownership calls acceptOwnership() first)`,
   );
-}
-
-async function assertUsdg(
-  client: ReadClient,
-  { usdg }: Deployment,
-  holder: Address,
-  needed: bigint,
-): Promise<void> {
-  if (needed === 0n) return;
-  const held = await client.readContract({
-    address: usdg,
-    abi: erc20Abi,
-    functionName: 'balanceOf',
-    args: [holder],
-  });
-  if (held >= needed) return;
-  throw new DeployError(
-    `--fund asks for $${formatUnits(needed, 6)}, and ${holder} holds $${formatUnits(held, 6)} in USDG: nothing was sent`,
-  );
-}
-
-function coverJournalPath(config: DeployConfig): string {
-  return `${config.DEPLOYMENT_FILE}.cover-journal`;
 }
 
 function coverWords(config: DeployConfig): JournaledWords {

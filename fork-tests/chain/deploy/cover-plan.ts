@@ -1,4 +1,5 @@
 /** What extends a cover market, from what stands: slots to raise, weeks to publish, baskets to list. Pure. */
+import { type Address, isAddressEqual, zeroAddress } from 'viem';
 import {
   COVER_CUTOFF,
   COVER_PUBLISH_AHEAD,
@@ -15,7 +16,8 @@ import {
   capOfDepth,
   standingOf,
 } from './cover-state.ts';
-import { PUBLISH_MARGIN, sharersOf } from './cover-steps.ts';
+import { COVER_CAP_PERCENT, PUBLISH_MARGIN, sharersOf } from './cover-steps.ts';
+import { DeployError } from './errors.ts';
 import type { ProtocolPlan } from './plan.ts';
 
 export type CoverWish = {
@@ -25,6 +27,12 @@ export type CoverWish = {
   weeks: number;
   /** Tickers to list; null: all that may be. */
   only: readonly string[] | null;
+};
+
+export type CoverCommand = CoverWish & {
+  /** USDG base units that the fee pool shall hold; zero: it is left as it is. */
+  level: bigint;
+  dryRun: boolean;
 };
 
 export type CoverPlan = {
@@ -41,7 +49,11 @@ export type CoverListing = {
   statedCap: bigint;
 };
 
+/** Throws a DeployError for a ticker that the registry has not. */
 export function planCover(state: CoverState, wish: CoverWish): CoverPlan {
+  assertKnown(state, wish);
+  // Slots lead nowhere either when nobody can list any more.
+  if (isAddressEqual(state.owner, zeroAddress)) return { growth: [], weeks: [], listings: [] };
   const raises = BigInt(wish.slots) >= MIN_COVER_CARDINALITY;
   const wanted = state.baskets.filter(({ ticker }) => wish.only?.includes(ticker) ?? true);
   const by = (...tags: readonly string[]) =>
@@ -67,12 +79,36 @@ export function planCover(state: CoverState, wish: CoverWish): CoverPlan {
   };
 }
 
+function assertKnown({ baskets }: CoverState, { only }: CoverWish): void {
+  const known = new Set(baskets.map(({ ticker }) => ticker));
+  const unknown = only?.filter((ticker) => !known.has(ticker)) ?? [];
+  if (unknown.length === 0) return;
+  throw new DeployError(
+    `--only names no basket of the registry: ${unknown.join(', ')}. There are ${[...known].join(', ')}`,
+  );
+}
+
+/** The steps that any key may send, and the owner's where it is the owner. */
+export function partOf(plan: CoverPlan, { owner }: CoverState, sender: Address): CoverPlan {
+  return isAddressEqual(owner, sender) ? plan : { ...plan, weeks: [], listings: [] };
+}
+
+/** What a basket may take of the pools that others hang on too, in words. */
+export function shareWords(sharers: number): string {
+  const part = `${COVER_CAP_PERCENT}% of what is left in its pools`;
+  return sharers === 1 ? part : `its part of ${part}, which ${sharers} baskets share,`;
+}
+
 function growthOf(baskets: readonly CoverBasket[], slots: number): ProtocolPlan['growth'] {
   const rings = new Map(baskets.flatMap((basket) => basket.rings.map((ring) => [ring.pool, ring])));
   return [...rings.values()].flatMap(({ pool, slotsNext }) => growthSteps(pool, slotsNext, slots));
 }
 
-/** Those of the next `count` weeks that come after the last published one, as far ahead as the market takes them. */
+/**
+ * Those of the next `count` weeks that come after the last published one, as far ahead as the market takes them. The
+ * last one may be of other times, published by hand: the market takes no second one of its seven days, and none that
+ * closes before it settles.
+ */
 export function missingWeeks(
   { now, lastWeek }: Pick<CoverState, 'now' | 'lastWeek'>,
   count: number,
@@ -80,7 +116,8 @@ export function missingWeeks(
   const first = now + Number(COVER_CUTOFF + COVER_PUBLISH_LEAD) + PUBLISH_MARGIN;
   const last = now + Number(COVER_PUBLISH_AHEAD);
   return coverWeeks(first, count)
-    .filter(({ close }) => close <= last && (lastWeek === null || close > lastWeek.settle))
+    .filter(({ close }) => close <= last)
+    .filter(({ id, close }) => lastWeek === null || (id > lastWeek.id && close > lastWeek.settle))
     .map(({ close, settle }) => ({ close, settle }));
 }
 

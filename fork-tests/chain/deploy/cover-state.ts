@@ -50,6 +50,9 @@ export type CoverBasket = {
 
 export type CoverWeekTimes = { close: number; settle: number };
 
+export const RENOUNCED =
+  'its ownership was renounced, so nobody can publish weeks or list baskets any more';
+
 export type CoverState = {
   owner: Address;
   /** Of the newest block, unix seconds. */
@@ -57,7 +60,7 @@ export type CoverState = {
   /** Those that still trade. */
   weeksAhead: number;
   /** Null: none was ever published. */
-  lastWeek: CoverWeekTimes | null;
+  lastWeek: (CoverWeekTimes & { id: number }) | null;
   /** USDG base units that steps are rewarded from. */
   feePool: bigint;
   /** All of the registry, also those that came after the deployment file. */
@@ -78,9 +81,10 @@ export async function readCover(client: ReadClient, deployment: Deployment): Pro
     client.readContract({ address: registry, abi: basketRegistryAbi, functionName: 'baskets' }),
   ]);
   const now = Number(timestamp);
-  const weeks: CoverWeekTimes[] = [];
-  for (const week of weekIds.slice(-MOST_AHEAD)) {
-    weeks.push(await client.readContract({ ...market, functionName: 'weekOf', args: [week] }));
+  const weeks: (CoverWeekTimes & { id: number })[] = [];
+  for (const id of weekIds.slice(-MOST_AHEAD)) {
+    const times = await client.readContract({ ...market, functionName: 'weekOf', args: [id] });
+    weeks.push({ id, ...times });
   }
   // One basket at a time, a pool once: a public endpoint refuses more than about twenty calls at once.
   const rings = new Map<Address, Ring>();
@@ -197,7 +201,8 @@ function ringLine({ pool, slots, slotsNext, writesLeft }: Ring): string {
 }
 
 /** The cover market in lines for the operator. Pure. */
-export function coverLines({ weeksAhead, lastWeek, feePool, baskets }: CoverState): string[] {
+export function coverLines(state: CoverState): string[] {
+  const { owner, weeksAhead, lastWeek, feePool, baskets } = state;
   const until =
     lastWeek === null
       ? ''
@@ -205,13 +210,15 @@ export function coverLines({ weeksAhead, lastWeek, feePool, baskets }: CoverStat
   const listed = baskets.filter(({ cap }) => cap > 0n);
   return [
     `cover market: ${weeksAhead} weeks ahead${until}; baskets: ${listed.map(({ ticker, cap }) => `${ticker} (cap $${cap})`).join(', ') || 'none'}; fee pool $${Number(feePool) / 1e6}`,
-    ...baskets.flatMap((basket) => {
-      const { tag, lacks } = standingOf(basket);
-      if (tag === 'listed') return [];
-      if (tag === 'ready') {
-        return [`  ${basket.ticker} has no cover market and may have: npm run deploy -- --cover`];
-      }
-      return [`  ${basket.ticker} has no cover market:`, ...lacks.map((line) => `    ${line}`)];
-    }),
+    ...(isAddressEqual(owner, zeroAddress) ? [`  ${RENOUNCED}`] : baskets.flatMap(unlistedLines)),
   ];
+}
+
+function unlistedLines(basket: CoverBasket): string[] {
+  const { tag, lacks } = standingOf(basket);
+  if (tag === 'listed') return [];
+  if (tag === 'ready') {
+    return [`  ${basket.ticker} has no cover market and may have: npm run deploy -- --cover`];
+  }
+  return [`  ${basket.ticker} has no cover market:`, ...lacks.map((line) => `    ${line}`)];
 }

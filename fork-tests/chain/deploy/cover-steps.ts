@@ -67,6 +67,9 @@ export function sharersOf(pools: readonly ReadonlySet<string>[], index: number):
   return Math.max(1, sharing.length);
 }
 
+/** Under which name a journal keeps a listing's cap. */
+export const capDecision = (ticker: string): string => `cover cap of ${ticker}`;
+
 /** Leaves a basket out whose pools carry less than the least cover. */
 export async function listCover(
   client: ReadClient,
@@ -78,7 +81,7 @@ export async function listCover(
   sharers: number,
 ): Promise<void> {
   const cap = await submitter.decide(
-    `cover cap of ${ticker}`,
+    capDecision(ticker),
     async () => {
       const most = await client.readContract({
         address: coverMarket,

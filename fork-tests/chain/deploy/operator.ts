@@ -24,6 +24,11 @@ export function journalPath(config: DeployConfig): string {
   return `${config.DEPLOYMENT_FILE}.journal`;
 }
 
+/** Of a run that extends the cover market; there while it is under way or broken off. */
+export function coverJournalPath(config: DeployConfig): string {
+  return `${config.DEPLOYMENT_FILE}.cover-journal`;
+}
+
 export async function assertChain(client: ReadClient): Promise<void> {
   const id = await client.getChainId();
   if (id !== CHAIN_ID) {
