@@ -181,14 +181,56 @@ contract CoverAttacks is CoverHandler {
         if (refused) _succeed("empty funding refused");
     }
 
+    /// In a world aside, since a market without an owner runs out of weeks. Whoever was offered the ownership has lost
+    /// it, nobody has the owner's powers, and a week that was published is sold, settled and paid out as any other.
+    function renounce(uint256 seed) external {
+        _try("renounce");
+        _publishAhead();
+        uint256 world = vm.snapshotState();
+        address next = actors[seed % 4];
+        vm.prank(protocolOwner);
+        market.transferOwnership(next);
+        vm.prank(protocolOwner);
+        market.renounceOwnership();
+        _note(market.owner() == address(0), "renounced, and still owned");
+        _note(market.pendingOwner() == address(0), "renounced, and still offered");
+        bool done = _refusesOwnership(protocolOwner) && _refusesOwnership(next) && _outlives(seed >> 8);
+        _note(this.holds() && this.agrees(), "a market without an owner holds another sum");
+        string memory found = violation;
+        vm.revertToStateAndDelete(world);
+        _note(bytes(found).length == 0, found);
+        if (done) _succeed("renounce");
+    }
+
     // ---------------------------------------------------------------- steps
+
+    /// Nothing here publishes weeks: those ahead are enough for one market's life.
+    function _outlives(uint256 seed) private returns (bool) {
+        this.fundFees(seed);
+        (bool some,) = _pick(seed, true, true, true);
+        if (some) this.cancel(seed);
+        _take(seed);
+        (bool closed, Book storage book) = _settleable(seed);
+        if (!closed || !_settle(book, seed)) {
+            if (book.soldUsd == 0 || book.outcome >= ICoverMarket.Outcome.Settled) return false;
+            _waitFor(_missedAt(book));
+            _void(book, seed);
+        }
+        uint256 due = _findDue(seed);
+        if (due == 0) return false;
+        _payout(one(due), sold[due - 1].buyer, sold[due - 1].underwriter, seed);
+        this.claim(seed);
+        this.collectFees(seed);
+        return true;
+    }
 
     function _refusesOwnership(address stranger) private returns (bool) {
         bytes4 why = Ownable.OwnableUnauthorizedAccount.selector;
         return _refusedTo(stranger, abi.encodeCall(market.publishWeeks, (calendar(lastWeek + 1, 1))), why)
             && _refusedTo(stranger, abi.encodeCall(market.listVault, (address(solo), 50)), why)
             && _refusedTo(stranger, abi.encodeCall(market.transferOwnership, (stranger)), why)
-            && _refusedTo(stranger, abi.encodeCall(market.acceptOwnership, ()), why);
+            && _refusedTo(stranger, abi.encodeCall(market.acceptOwnership, ()), why)
+            && _refusedTo(stranger, abi.encodeCall(market.renounceOwnership, ()), why);
     }
 
     function _stepRefused(Book storage book, uint256 step, bytes4 why) private returns (bool) {

@@ -12,7 +12,7 @@ contract CoverInvariantsTest is Test {
     function setUp() public {
         handler = new CoverAttacks();
         handler.found();
-        bytes4[] memory actions = new bytes4[](29);
+        bytes4[] memory actions = new bytes4[](30);
         actions[0] = CoverHandler.offer.selector;
         actions[1] = CoverHandler.request.selector;
         actions[2] = CoverHandler.cancel.selector;
@@ -42,6 +42,7 @@ contract CoverInvariantsTest is Test {
         actions[26] = CoverHandler.changeOwner.selector;
         actions[27] = CoverHandler.fundFees.selector;
         actions[28] = CoverAttacks.fundWithoutMoney.selector;
+        actions[29] = CoverAttacks.renounce.selector;
         targetContract(address(handler));
         targetSelectors(address(handler), actions);
     }
