@@ -1,7 +1,8 @@
 /**
  * Sends fills that are ready: alone, or several in one transaction of Multicall3 where that is cheaper. A member that
- * fails on chain does not sink the others: each call may fail by itself. Its gas, though, is estimated with no call
- * allowed to fail: an estimate that tolerates failures finds the gas at which they all run dry.
+ * fails on chain does not sink the others: each call may fail by itself. It is simulated with no call allowed to fail,
+ * and its gas is not estimated anew: the members' own estimates together suffice for it, since each holds a whole
+ * transaction and cold pools. (An estimate that lets calls fail would find the gas at which they all run dry.)
  */
 import { encodeFunctionData, type Hex, keccak256, multicall3Abi, toBytes } from 'viem';
 import { intentKeyOf } from './attempts.ts';
@@ -49,23 +50,20 @@ async function sendBatch(
 ): Promise<boolean> {
   const { journal, sender, simulator, executor, multicall3, rules } = context;
   if (context.dryRun || !sender.status().wallets.some(({ usable }) => usable)) return false;
+  const gases = members.map(({ gas }) => gas);
+  const gasBound = gases.reduce((sum, gas) => sum + gas, 0n);
   const simulation = await simulator.simulate(
     { from: executor, to: multicall3, data: encodeBatch(members, false) },
     executor,
     () => ({ tag: 'other', text: 'a member fails behind the others' }),
+    { gasBound },
   );
   if (simulation.tag !== 'passed') return false;
   const promised = members.reduce((sum, { gainUsdg }) => sum + gainUsdg, 0n);
-  if (
-    !isCheaper(
-      simulation.gas,
-      members.map(({ gas }) => gas),
-    )
-  )
-    return false;
+  if (!isCheaper(simulation.gas, gases)) return false;
   // What one fill does to the pools lessens the next one's fee a little; more than that is no batch for us.
   if (simulation.gainUsdg < promised - (promised * rules.feeToleranceBps) / 10_000n) return false;
-  const profit = judgeProfit(simulation.gainUsdg, simulation.gas, world.market, rules);
+  const profit = judgeProfit(simulation.gainUsdg, gasBound, world.market, rules);
   if (profit.tag !== 'pays') return false;
 
   const keys = members.map(({ work, attempt }) => intentKeyOf('fill', work.key, attempt));
@@ -92,7 +90,7 @@ async function sendBatch(
       to: multicall3,
       data: encodeBatch(members, true),
       value: 0n,
-      gas: withHeadroom(simulation.gas, rules),
+      gas: withHeadroom(gasBound, rules),
       notAfter: Number(world.timestamp + SEND_WITHIN_SECONDS),
       maxFeePerGas: profit.maxFeePerGas,
       meta: { members: members.length },

@@ -200,7 +200,7 @@ async function judgeVariants(
       { from: context.executor, to: variant.contract, data: variant.data },
       context.executor,
       (data) => readWorkRevert(data, { kind: kindOf(variant), id: variant.id }),
-      variant.type === 'foreign',
+      { needsSender: variant.type === 'foreign' },
     );
     const verdict =
       simulation.tag === 'passed'

@@ -41,13 +41,15 @@ type RevertReader = (data: Hex | null) => Revert;
 export type Simulator = {
   /**
    * `executor` is the address whose USDG balance is measured.
-   * @param needsSender the call pays its sender: where only Multicall3 could run it, it is not run
+   * @param options.needsSender the call pays its sender: where only Multicall3 could run it, it is not run
+   * @param options.gasBound gas that is known to suffice: then the node estimates nothing, and `gas` is what the
+   *   simulation used, or this bound where the node does not tell
    */
   simulate(
     call: Call,
     executor: Address,
     read: RevertReader,
-    needsSender?: boolean,
+    options?: { needsSender?: boolean; gasBound?: bigint },
   ): Promise<Simulation>;
   estimateGas(call: Call, read: RevertReader): Promise<GasEstimate>;
 };
@@ -60,7 +62,7 @@ export type SimulatorOptions = {
 };
 
 type Measured =
-  | { tag: 'passed'; before: bigint; after: bigint; returned: Hex }
+  | { tag: 'passed'; before: bigint; after: bigint; returned: Hex; gasUsed: bigint | null }
   | { tag: 'reverted'; data: Hex; gasSpent: bigint | null }
   | Exclude<RpcFault, { tag: 'reverted' }>;
 
@@ -112,6 +114,7 @@ export function createSimulator({
         before: hexToBigInt(before.returnData),
         after: hexToBigInt(afterwards.returnData),
         returned: fill.returnData,
+        gasUsed: fill.gasUsed === undefined ? null : hexToBigInt(fill.gasUsed),
       };
     } catch (error) {
       return measuredFault(error);
@@ -154,6 +157,7 @@ export function createSimulator({
         before: hexToBigInt(before.returnData),
         after: hexToBigInt(afterwards.returnData),
         returned: fill.returnData,
+        gasUsed: null,
       };
     } catch (error) {
       return measuredFault(error);
@@ -189,10 +193,12 @@ export function createSimulator({
 
   return {
     estimateGas,
-    async simulate(call, executor, read, needsSender = false) {
+    async simulate(call, executor, read, { needsSender = false, gasBound } = {}) {
       const [measured, estimated] = await Promise.all([
         measure(call, executor, needsSender),
-        estimateGas(call, read),
+        gasBound === undefined
+          ? estimateGas(call, read)
+          : ({ tag: 'estimated', gas: gasBound } as const),
       ]);
       if (measured.tag === 'reverted') {
         return {
@@ -211,7 +217,7 @@ export function createSimulator({
         tag: 'passed',
         gainUsdg: measured.after - measured.before,
         returned: measured.returned,
-        gas: estimated.gas,
+        gas: gasBound === undefined ? estimated.gas : (measured.gasUsed ?? gasBound),
       };
     },
   };
