@@ -182,6 +182,8 @@ const UNSEEN_FIELDS = [
   'CoverPayouts.skipped[].id',
   'CoverPayouts.skipped[].reason',
   'CoverPayouts.skipped[].type',
+  // Of several processes on one PostgreSQL, which one leads.
+  'Readiness.checks[].note',
   'RedeemPlan.approval.data',
   'RedeemPlan.approval.to',
   // Anvil offers eth_simulateV1.

@@ -264,4 +264,25 @@ describe('the lead', () => {
     await expect(under(first)).rejects.toThrow(Overtaken);
     await under(second);
   });
+
+  it('passes on though a leader hangs within a transaction: the server ends that, and nothing of it stays', async () => {
+    const [one, other] = [await contender({ notices: false }), await contender()];
+    const fence = await taken(one);
+    const { opened, open } = closedGate();
+    const { opened: asleep, open: fallAsleep } = closedGate();
+    const hanging = one.store.db.transaction().execute(async (trx) => {
+      await fence.check(trx);
+      fallAsleep();
+      await opened;
+      await fence.check(trx);
+    });
+    const end = hanging.then(
+      () => 'committed',
+      () => 'undone',
+    );
+    await asleep;
+    await overtake(one, other);
+    open();
+    expect(await end).toBe('undone');
+  }, 60_000);
 });

@@ -16,16 +16,23 @@ const types: CustomTypesConfig = {
       : (pgTypes.getTypeParser(oid, format) as (value: string) => unknown),
 };
 
+/** Far longer than any transaction of ours waits between two statements. */
+const IDLE_IN_TRANSACTION_MS = 5_000;
+
 export function openPostgres(url: string): Dialect {
   const pool = new Pool({
     connectionString: url,
     max: 10,
     connectionTimeoutMillis: 5_000,
     statement_timeout: 15_000,
+    // A process that hangs within a transaction keeps its locks, the fence of a lead among them: the server ends it.
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     types,
   });
   // A broken idle connection is replaced by the pool; without a listener the event would end the process.
   pool.on('error', () => undefined);
+  // The same of one that a transaction has in hand: its next statement fails, and the transaction with it.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return new PostgresDialect({ pool });
 }
 
