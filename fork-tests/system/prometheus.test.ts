@@ -73,7 +73,7 @@ describe('Prometheus', () => {
     const said = execFileSync('promtool', ['check', 'config', join(grafana, 'prometheus.yml')], {
       encoding: 'utf8',
     });
-    expect(said).toContain('7 rules found');
+    expect(said).toContain('9 rules found');
   });
 
   it('scrapes all three processes', async () => {
