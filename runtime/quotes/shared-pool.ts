@@ -3,70 +3,64 @@
  * meets the price that those before it have left. Pure.
  *
  * Within one range of liquidity a pool is a product of virtual reserves, and its square-root price tells what part of
- * them a leg moves. From those parts follows, to the rounding, what a leg costs more (or yields less) after others.
+ * them a leg moves. From those parts follows, to the base unit, what a leg costs more (or yields less) after others:
+ * exact integers throughout, since both square-root prices of every leg are known to 96 bits.
  */
+import { mulDivDown, mulDivUp } from '../../contracts-abi/rounding.ts';
 
-/** Which pool a route shares and how far it moves it: the ratio of its square-root prices, at least 1. */
-export type Push = { pool: number; ratio: number };
+/** Ratios and parts are integers of this unit: far finer than any amount has digits. */
+const ONE = 10n ** 36n;
 
-/**
- * Doubles are not exact, and the pools round each swap by itself. Exact integers would need the WETH between a leg's
- * two hops, which the quoter does not tell: a read more for every route, and the shared pool's ticks where it is crossed.
- */
-const ROUNDING = 1e-9;
-const SCALE = 1_000_000_000_000;
+/** Which pool a route shares and how far it moves it: the ratio of its square-root prices x 1e36, at least one. */
+export type Push = { pool: number; ratio: bigint };
 
 /** The push of a leg that found the pool at one price and leaves it at another. */
 export function pushOf(pool: number, before: bigint, after: bigint): Push {
   const [high, low] = before > after ? [before, after] : [after, before];
-  return { pool, ratio: low === 0n ? 1 : Number(high) / Number(low) };
+  return { pool, ratio: low === 0n ? ONE : (high * ONE) / low };
 }
 
 /** What has gone through each pool so far, in parts of its virtual reserves. */
 export class SharedPools {
-  readonly #moved = new Map<number, number>();
+  readonly #moved = new Map<number, bigint>();
 
-  /** A leg that takes WETH out of the pool: its cost after the others. Rounded up. */
+  /** A leg that takes WETH out of the pool: its cost after the others. Rounded up, and one more for the pool's own rounding. */
   costAfter(push: Push | null, cost: bigint): bigint {
-    const before = push === null ? 0 : (this.#moved.get(push.pool) ?? 0);
-    if (push === null || before === 0) return cost;
-    const own = 1 - 1 / push.ratio;
-    const left = 1 - before;
-    if (left - own <= 0) return cost * 2n;
-    return scaledUp(cost, (1 - own) / (left * (left - own)));
+    const before = push === null ? 0n : (this.#moved.get(push.pool) ?? 0n);
+    if (push === null || before === 0n) return cost;
+    const own = takenPart(push);
+    const left = ONE - before;
+    if (left - own <= 0n) return cost * 2n;
+    // (1 - own) / (left x (left - own)) of what it costs alone.
+    return mulDivUp(cost, (ONE - own) * ONE, left * (left - own)) + 1n;
   }
 
-  /** A leg that brings WETH into the pool: what it yields after the others. Rounded down. */
+  /** A leg that brings WETH into the pool: what it yields after the others. Rounded down, and one less. */
   yieldAfter(push: Push | null, amount: bigint): bigint {
-    const before = push === null ? 0 : (this.#moved.get(push.pool) ?? 0);
-    if (push === null || before === 0) return amount;
-    const own = push.ratio - 1;
-    const grown = 1 + before;
-    return scaledDown(amount, (1 + own) / (grown * (grown + own)));
+    const before = push === null ? 0n : (this.#moved.get(push.pool) ?? 0n);
+    if (push === null || before === 0n) return amount;
+    const grown = ONE + before;
+    // (1 + own) / (grown x (grown + own)) of what it yields alone.
+    const yielded = mulDivDown(amount, push.ratio * ONE, grown * (grown + push.ratio - ONE));
+    return yielded > 0n ? yielded - 1n : 0n;
   }
 
   /** Counts a leg that takes WETH out. */
   took(push: Push | null): void {
-    if (push !== null) this.#add(push.pool, 1 - 1 / push.ratio);
+    if (push !== null) this.#add(push.pool, takenPart(push));
   }
 
   /** Counts a leg that brings WETH in. */
   brought(push: Push | null): void {
-    if (push !== null) this.#add(push.pool, push.ratio - 1);
+    if (push !== null) this.#add(push.pool, push.ratio - ONE);
   }
 
-  #add(pool: number, part: number): void {
-    this.#moved.set(pool, (this.#moved.get(pool) ?? 0) + part);
+  #add(pool: number, part: bigint): void {
+    this.#moved.set(pool, (this.#moved.get(pool) ?? 0n) + part);
   }
 }
 
-function scaledUp(amount: bigint, factor: number): bigint {
-  const more = factor - 1 + ROUNDING;
-  return amount + (amount * BigInt(Math.ceil(more * SCALE))) / BigInt(SCALE) + 1n;
-}
-
-function scaledDown(amount: bigint, factor: number): bigint {
-  const less = Math.min(1 - factor + ROUNDING, 1);
-  const taken = (amount * BigInt(Math.ceil(less * SCALE))) / BigInt(SCALE) + 1n;
-  return taken < amount ? amount - taken : 0n;
+/** 1 - 1 / ratio: the part of the WETH that a leg takes out. */
+function takenPart({ ratio }: Push): bigint {
+  return ONE - (ONE * ONE) / ratio;
 }
