@@ -1,12 +1,9 @@
 /** The api's rows: all derived from the chain. */
+import { leadMigration } from '../runtime/store/lead.ts';
 import type { Migrations } from '../runtime/store/store.ts';
 import { type AccountingTables, accountingMigrations } from './accounting/tables.ts';
 import { type CoverTables, coverMigrations } from './cover/cover-tables.ts';
-import {
-  type CheckpointTables,
-  checkpointMigrations,
-  leadMigrations,
-} from './indexer/checkpoints.ts';
+import { type CheckpointTables, checkpointMigrations } from './indexer/checkpoints.ts';
 import { type VaultTables, vaultMigrations } from './indexer/vault-set.ts';
 import { dueIndexMigrations } from './jobs/due-index.ts';
 import { dueSlotMigrations } from './jobs/due-slots.ts';
@@ -32,5 +29,5 @@ export const apiMigrations: Migrations = {
   ...coverMigrations,
   ...dueIndexMigrations,
   ...dueSlotMigrations,
-  ...leadMigrations,
+  'api-009-lead': leadMigration,
 };

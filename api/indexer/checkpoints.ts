@@ -8,8 +8,6 @@ import type { Migrations } from '../../runtime/store/store.ts';
 export type CheckpointTables = {
   index_checkpoint: { block: number; hash: string };
   index_identity: { name: string; value: string };
-  /** Which lead is the newest: a write of an older one is refused. Empty where one process is alone. */
-  index_lead: { name: string; epoch: number };
 };
 
 export const checkpointMigrations: Migrations = {
@@ -24,18 +22,6 @@ export const checkpointMigrations: Migrations = {
         .createTable('index_identity')
         .addColumn('name', 'text', (column) => column.primaryKey())
         .addColumn('value', 'text', (column) => column.notNull())
-        .execute();
-    },
-  },
-};
-
-export const leadMigrations: Migrations = {
-  'api-009-lead': {
-    up: async (db) => {
-      await db.schema
-        .createTable('index_lead')
-        .addColumn('name', 'text', (column) => column.primaryKey())
-        .addColumn('epoch', 'bigint', (column) => column.notNull())
         .execute();
     },
   },

@@ -4,10 +4,11 @@
  */
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
-import { IndexLead, Overtaken } from '../../api/indexer/lead.ts';
+import { IndexLead } from '../../api/indexer/lead.ts';
 import { type ApiTables, apiMigrations } from '../../api/tables.ts';
 import { SHARE } from '../../contracts-abi/constants.ts';
 import { createLogger } from '../../runtime/logger.ts';
+import { Overtaken } from '../../runtime/store/lead.ts';
 import { alone, contend } from '../../runtime/store/leadership.ts';
 import { openStore, type Store } from '../../runtime/store/store.ts';
 import { startApiProcess } from '../bench/measure/api-process.ts';
