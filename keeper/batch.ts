@@ -26,18 +26,32 @@ export type Ready = {
   fingerprint: string;
 };
 
-/** Sends each of `ready` once: in a batch, or by itself. */
+/**
+ * Sends each of `ready` once: in a batch, or by itself. Never throws.
+ * @param onFault told of each job whose own sending failed, or whose batch did
+ */
 export async function sendReady(
   context: KeeperContext,
   ready: readonly Ready[],
   world: World,
+  onFault: (jobKey: string, fault: unknown) => Promise<void>,
 ): Promise<void> {
   for (const members of cutIntoBatches(ready, context.batchMax)) {
-    if (members.length > 1 && (await sendBatch(context, members, world))) continue;
+    try {
+      if (members.length > 1 && (await sendBatch(context, members, world))) continue;
+    } catch (fault) {
+      for (const { work } of members) await onFault(work.key, fault);
+      continue;
+    }
     await Promise.all(
-      members.map(({ work, attempt, terms, fingerprint }) =>
-        send(context, { work, kind: 'fill', data: work.data, attempt, terms, world, fingerprint }),
-      ),
+      members.map(async ({ work, attempt, terms, fingerprint }) => {
+        const { data } = work;
+        try {
+          await send(context, { work, kind: 'fill', data, attempt, terms, world, fingerprint });
+        } catch (fault) {
+          await onFault(work.key, fault);
+        }
+      }),
     );
   }
 }

@@ -204,9 +204,11 @@ export function createTicker(options: {
       ([, a], [, b]) => first(a) - first(b) || (dearest(b) > dearest(a) ? 1 : -1),
     );
     const ready: Ready[] = [];
-    const sendCollected = async (): Promise<void> => {
-      await sendReady(context, ready.splice(0), world);
+    const faulted = async (jobKey: string, err: unknown): Promise<void> => {
+      logger.error({ err, job: jobKey }, 'considering a job failed');
+      await noteFault(jobKey, err, faulty);
     };
+    const sendCollected = (): Promise<void> => sendReady(context, ready.splice(0), world, faulted);
     await runBounded(
       sorted,
       options.concurrency,
@@ -217,8 +219,7 @@ export function createTicker(options: {
           if (considered === 'chain_unavailable') faults += 1;
           else if (considered !== 'waited') faults = 0;
         } catch (err) {
-          logger.error({ err, job: jobKey }, 'considering a job failed');
-          await noteFault(jobKey, err, faulty);
+          await faulted(jobKey, err);
         }
       },
       () => faulty.faults.length > 0 || faults >= FAULTS_UNTIL_CHAIN || now() > endsAt,
