@@ -5,6 +5,7 @@ import type { Deployment } from '../contracts-abi/deployment.ts';
 import { assertChainId, createChainClient } from '../runtime/chain/client.ts';
 import { steadyNow } from '../runtime/clock.ts';
 import { ConfigError } from '../runtime/config.ts';
+import { inTurn } from '../runtime/in-turn.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { DurablePoint } from '../runtime/sender/context.ts';
 import { senderSettings } from '../runtime/sender/options.ts';
@@ -293,14 +294,4 @@ async function settleWithin(
     const carried = first.carrier?.key ?? first.intentKey;
     if ((await sender.wait(carried, 'settled', left)) === null) return false;
   }
-}
-
-/** Runs what it is given one at a time, in order. */
-function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return async (work) => {
-    const mine = last.then(work, work);
-    last = mine.catch(() => undefined);
-    return await mine;
-  };
 }

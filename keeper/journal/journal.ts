@@ -5,6 +5,8 @@
  */
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { Address, Hex } from 'viem';
+import { inTurnByKey } from '../../runtime/in-turn.ts';
+import { fenced } from '../../runtime/store/fenced.ts';
 import { type Fence, unfenced } from '../../runtime/store/lead.ts';
 import { FRESH, type Patience } from '../policy/patience.ts';
 import type { AttemptKind } from '../work.ts';
@@ -109,30 +111,10 @@ export function createJournal(
   now: () => number = Date.now,
   fence: Fence = unfenced,
 ): Journal {
-  const write = async (work: (trx: Transaction<KeeperTables>) => Promise<void>): Promise<void> => {
-    await db.transaction().execute(async (trx) => {
-      await fence.check(trx);
-      await work(trx);
-    });
-  };
+  const write = (work: (trx: Transaction<KeeperTables>) => Promise<void>): Promise<void> =>
+    fenced(db, fence, work);
   // The next line's number follows from the last line: PostgreSQL would let two of one job read the same last one.
-  const turns = new Map<string, Promise<void>>();
-  const inTurn = async (
-    jobKey: string,
-    work: (trx: Transaction<KeeperTables>) => Promise<void>,
-  ): Promise<void> => {
-    const before = turns.get(jobKey) ?? Promise.resolve();
-    const mine = before.then(
-      () => write(work),
-      () => write(work),
-    );
-    turns.set(jobKey, mine);
-    try {
-      await mine;
-    } finally {
-      if (turns.get(jobKey) === mine) turns.delete(jobKey);
-    }
-  };
+  const turn = inTurnByKey();
   return {
     async readJob(jobKey) {
       const row = await db
@@ -261,48 +243,50 @@ export function createJournal(
     },
 
     decide: (jobKey, { decision, detail, hash = null }) =>
-      inTurn(jobKey, async (trx) => {
-        const at = now();
-        const short = detail.slice(0, MAX_DETAIL);
-        const last = await trx
-          .selectFrom('keeper_decisions')
-          .selectAll()
-          .where('job_key', '=', jobKey)
-          .orderBy('seq', 'desc')
-          .limit(1)
-          .executeTakeFirst();
-        if (last !== undefined && last.decision === decision && last.tx_hash === hash) {
-          // The newest words of a repeated decision are the ones worth reading.
-          await trx
-            .updateTable('keeper_decisions')
-            .set({ last_ms: at, repeats: last.repeats + 1, detail: short })
+      turn(jobKey, () =>
+        write(async (trx) => {
+          const at = now();
+          const short = detail.slice(0, MAX_DETAIL);
+          const last = await trx
+            .selectFrom('keeper_decisions')
+            .selectAll()
             .where('job_key', '=', jobKey)
-            .where('seq', '=', last.seq)
-            .execute();
-          return;
-        }
-        const seq = (last?.seq ?? 0) + 1;
-        await trx
-          .insertInto('keeper_decisions')
-          .values({
-            job_key: jobKey,
-            seq,
-            first_ms: at,
-            last_ms: at,
-            repeats: 1,
-            decision,
-            detail: short,
-            tx_hash: hash,
-          })
-          .execute();
-        if (seq > MAX_DECISIONS_PER_JOB) {
+            .orderBy('seq', 'desc')
+            .limit(1)
+            .executeTakeFirst();
+          if (last !== undefined && last.decision === decision && last.tx_hash === hash) {
+            // The newest words of a repeated decision are the ones worth reading.
+            await trx
+              .updateTable('keeper_decisions')
+              .set({ last_ms: at, repeats: last.repeats + 1, detail: short })
+              .where('job_key', '=', jobKey)
+              .where('seq', '=', last.seq)
+              .execute();
+            return;
+          }
+          const seq = (last?.seq ?? 0) + 1;
           await trx
-            .deleteFrom('keeper_decisions')
-            .where('job_key', '=', jobKey)
-            .where('seq', '<=', seq - MAX_DECISIONS_PER_JOB)
+            .insertInto('keeper_decisions')
+            .values({
+              job_key: jobKey,
+              seq,
+              first_ms: at,
+              last_ms: at,
+              repeats: 1,
+              decision,
+              detail: short,
+              tx_hash: hash,
+            })
             .execute();
-        }
-      }),
+          if (seq > MAX_DECISIONS_PER_JOB) {
+            await trx
+              .deleteFrom('keeper_decisions')
+              .where('job_key', '=', jobKey)
+              .where('seq', '<=', seq - MAX_DECISIONS_PER_JOB)
+              .execute();
+          }
+        }),
+      ),
 
     async timeline(id) {
       const like = `%:${id.toLowerCase()}`;

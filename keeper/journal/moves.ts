@@ -5,6 +5,7 @@
  */
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { Address, Hex } from 'viem';
+import { fenced } from '../../runtime/store/fenced.ts';
 import { type Fence, unfenced } from '../../runtime/store/lead.ts';
 import type { KeeperTables, MoveRow } from './migrations.ts';
 
@@ -75,12 +76,8 @@ export function createMoves(
   now: () => number,
   fence: Fence = unfenced,
 ): Moves {
-  const write = async (work: (trx: Transaction<KeeperTables>) => Promise<void>): Promise<void> => {
-    await db.transaction().execute(async (trx) => {
-      await fence.check(trx);
-      await work(trx);
-    });
-  };
+  const write = (work: (trx: Transaction<KeeperTables>) => Promise<void>): Promise<void> =>
+    fenced(db, fence, work);
   const newest = (wallet: Address, kind: MoveKind) =>
     db
       .selectFrom('keeper_moves')

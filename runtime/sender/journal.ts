@@ -3,8 +3,10 @@
  * memory too; changes to one intent run one after another, and a row changes only from the version that was read.
  * Every write is made under the fence: a process that no longer leads writes nothing.
  */
-import type { Kysely, Transaction } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Address, Hex } from 'viem';
+import { inTurnByKey } from '../in-turn.ts';
+import { fenced } from '../store/fenced.ts';
 import { type Fence, Overtaken, unfenced } from '../store/lead.ts';
 import { applyEvent, type Entry, type EntryEvent, isFinal } from './entry.ts';
 import { attemptRowOf, entryOf, rowOf, type SenderTables } from './tables.ts';
@@ -32,7 +34,8 @@ export class Journal {
   readonly #clock: () => number;
   readonly #fence: Fence;
   readonly #active = new Map<string, Entry>();
-  readonly #turns = new Map<string, Promise<unknown>>();
+  /** One change to one intent at a time. */
+  readonly #inTurn = inTurnByKey();
   readonly #listeners = new Set<JournalListener>();
   #seq = 0;
 
@@ -100,7 +103,7 @@ export class Journal {
         updatedAt: now,
         attempts: [],
       };
-      await this.#fenced(async (trx) => {
+      await fenced(this.#db, this.#fence, async (trx) => {
         await trx.insertInto('sender_intent').values(rowOf(entry)).execute();
       });
       this.#active.set(entry.key, entry);
@@ -182,7 +185,7 @@ export class Journal {
 
   async #write(entry: Entry, next: Entry, event: EntryEvent): Promise<void> {
     const { key, seq: _seq, created_at: _created, ...columns } = rowOf(next);
-    await this.#fenced(async (trx) => {
+    await fenced(this.#db, this.#fence, async (trx) => {
       if (event.type === 'persisted') {
         await trx.insertInto('sender_attempt').values(attemptRowOf(key, event.attempt)).execute();
       }
@@ -193,13 +196,6 @@ export class Journal {
         .where('version', '=', entry.version)
         .executeTakeFirst();
       if (result.numUpdatedRows !== 1n) throw new JournalConflict(key);
-    });
-  }
-
-  async #fenced(work: (trx: Transaction<SenderTables>) => Promise<void>): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
-      await this.#fence.check(trx);
-      await work(trx);
     });
   }
 
@@ -221,17 +217,5 @@ export class Journal {
       }
     }
     return byKey;
-  }
-
-  /** One change to one intent at a time, in the order of asking. */
-  async #inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(key) ?? Promise.resolve();
-    const mine = before.then(work, work);
-    this.#turns.set(key, mine);
-    try {
-      return await mine;
-    } finally {
-      if (this.#turns.get(key) === mine) this.#turns.delete(key);
-    }
   }
 }

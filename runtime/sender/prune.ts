@@ -1,5 +1,6 @@
 /** Old outcomes leave the journal: it would otherwise grow for as long as the process earns. */
 import type { Kysely } from 'kysely';
+import { fenced } from '../store/fenced.ts';
 import { type Fence, unfenced } from '../store/lead.ts';
 import type { SenderTables } from './tables.ts';
 
@@ -82,8 +83,7 @@ async function deleteFinal(
   beforeMs: number,
   fence: Fence,
 ): Promise<number> {
-  return await db.transaction().execute(async (trx) => {
-    await fence.check(trx);
+  return await fenced(db, fence, async (trx) => {
     const still = await trx
       .selectFrom('sender_intent')
       .select('key')

@@ -1,6 +1,7 @@
 /** The wallets: which one takes the next intent, what each has promised to pay, and why one is not usable. */
 import type { Address } from 'viem';
 import type { LocalAccount } from 'viem/accounts';
+import { inTurn } from '../in-turn.ts';
 import { NonceBook } from './nonces.ts';
 import type { WalletStatus } from './types.ts';
 
@@ -18,7 +19,6 @@ export class Wallet {
   reserved = 0;
   /** Most that each held nonce may still cost, in wei. */
   readonly #costs = new Map<number, bigint>();
-  #turn: Promise<unknown> = Promise.resolve();
   /** Cost of the last intent asked about when it did not fit an idle wallet; zero when it did. */
   #unmet = 0n;
 
@@ -68,11 +68,7 @@ export class Wallet {
   }
 
   /** Claims and signatures of one wallet happen one after another, so bytes reach the journal in nonce order. */
-  async inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.#turn.then(work, work);
-    this.#turn = mine.catch(() => undefined);
-    return await mine;
-  }
+  readonly inTurn = inTurn();
 
   status(): WalletStatus {
     const reason = this.problem();

@@ -1,0 +1,18 @@
+/** The one way in which rows that a lead covers are written. */
+import type { Kysely, Transaction } from 'kysely';
+import type { Fence } from './lead.ts';
+
+/**
+ * Runs `work` in a transaction of its own that the fence lets through: of replicas on one store only the leader's
+ * writes reach it. @throws Overtaken; nothing of `work` stays then
+ */
+export async function fenced<DB, T>(
+  db: Kysely<DB>,
+  fence: Fence,
+  work: (trx: Transaction<DB>) => Promise<T>,
+): Promise<T> {
+  return await db.transaction().execute(async (trx) => {
+    await fence.check(trx);
+    return await work(trx);
+  });
+}
