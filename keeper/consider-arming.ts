@@ -2,12 +2,13 @@
  * The way of a fill that missed its floor: arm the order when the widening tolerance will let the fill pass and the
  * fee still pays for both transactions; wait while an auction runs; otherwise wait for the market.
  */
+import { executorFee } from '../contracts-abi/fill-pricing.ts';
 import { ECHO_MS, standingOf } from './attempts.ts';
 import { readWorkRevert } from './chain/revert.ts';
 import type { World } from './chain/world.ts';
 import type { DecisionTag, KeeperContext } from './context.ts';
 import { usdgText } from './outcome.ts';
-import { executorFee, judgeArming, type Miss } from './policy/arming.ts';
+import { judgeArming, type Miss } from './policy/arming.ts';
 import { withHeadroom } from './policy/fill.ts';
 import type { PatienceEvent } from './policy/patience.ts';
 import { judgeProfit } from './policy/profit.ts';

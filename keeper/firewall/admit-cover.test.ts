@@ -3,7 +3,8 @@ import { decodeFunctionData, encodeFunctionData, erc20Abi, type Hex, zeroAddress
 import { describe, expect, test } from 'vitest';
 import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
 import type { ListedPayout } from '../source/payout.ts';
-import { admitCover, encodePayout, encodeStep } from './admit-cover.ts';
+import { encodePayout, encodeStep } from '../../runtime/cover/cover-work.ts';
+import { admitCover } from './admit-cover.ts';
 import { coverPayout, coverStep, deployment, ENERGY, known, OURS, STRANGER } from './fixture.ts';
 
 const { coverMarket, usdg } = deployment;

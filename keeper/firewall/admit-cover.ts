@@ -5,28 +5,17 @@
  * - a payout names positions, each once, none zero;
  * - the executor is ours; the calldata is canonical, and encoded anew with our address.
  */
-import {
-  type Address,
-  decodeFunctionData,
-  encodeFunctionData,
-  getAddress,
-  type Hex,
-  zeroAddress,
-} from 'viem';
+import { type Address, decodeFunctionData, getAddress, type Hex, zeroAddress } from 'viem';
 import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
+import { encodePayout, encodeStep } from '../../runtime/cover/cover-work.ts';
+import type { CoverStep } from '../../runtime/cover/steps-due.ts';
 import type { ListedPayout } from '../source/payout.ts';
-import { type CoverType, type CoverWork, workKeyOf } from '../work.ts';
+import { type CoverWork, workKeyOf } from '../work.ts';
 import { type Admission, refuse } from './admit.ts';
 import type { KnownProtocol } from './known-protocol.ts';
 
 /** A payout hands each position two guarded transfers: more than these do not fit a transaction. */
 const MAX_POSITIONS = 100;
-
-const FUNCTION_OF = {
-  snapshot: 'snapshot',
-  settle: 'settle',
-  void: 'voidWeek',
-} as const satisfies Record<Exclude<CoverType, 'payout'>, string>;
 
 /** Decides whether `listed` of source `source` may be executed with its reward to `executor`, one of ours. */
 export function admitCover(
@@ -84,7 +73,7 @@ export function admitCover(
 type Call =
   | { type: 'payout'; positions: readonly bigint[]; executor: Address; encodedAgain: Hex }
   | {
-      type: 'snapshot' | 'settle' | 'void';
+      type: CoverStep;
       week: number;
       vault: Address;
       executor: Address;
@@ -112,27 +101,4 @@ function readCall(data: Hex): Call | null {
     // Expected: no such selector, arguments that do not decode, or values outside their type.
     return null;
   }
-}
-
-/** Calldata of a snapshot, a settlement or a void. */
-export function encodeStep(
-  type: 'snapshot' | 'settle' | 'void',
-  week: number,
-  vault: Address,
-  executor: Address,
-): Hex {
-  return encodeFunctionData({
-    abi: coverMarketAbi,
-    functionName: FUNCTION_OF[type],
-    args: [week, vault, executor],
-  });
-}
-
-/** Calldata of a payout. */
-export function encodePayout(positions: readonly bigint[], executor: Address): Hex {
-  return encodeFunctionData({
-    abi: coverMarketAbi,
-    functionName: 'payout',
-    args: [positions, executor],
-  });
 }

@@ -18,11 +18,12 @@ import {
   zeroAddress,
 } from 'viem';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
+import type { SwapCall } from '../../runtime/quotes/swap-call.ts';
 import type { Job } from '../source/job.ts';
 import { type Fill, type FillType, type Work, workKeyOf } from '../work.ts';
 import { admitForeign, type ForeignRefusal } from './foreign.ts';
 import type { KnownProtocol } from './known-protocol.ts';
-import { type SwapCall, type SwapRefusal, swapRefusal } from './swap.ts';
+import { type SwapRefusal, swapRefusal } from './swap.ts';
 
 const MAX_SWAPS = 64;
 

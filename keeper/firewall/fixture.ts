@@ -10,12 +10,13 @@ import {
 } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { swapRouter02Abi } from '../../contracts-abi/generated/index.ts';
+import { encodePayout, encodeStep } from '../../runtime/cover/cover-work.ts';
+import type { CoverStep } from '../../runtime/cover/steps-due.ts';
+import type { SwapCall } from '../../runtime/quotes/swap-call.ts';
 import type { Job } from '../source/job.ts';
 import type { ListedPayout } from '../source/payout.ts';
 import { encodeArm, encodeFill } from './admit.ts';
-import { encodePayout, encodeStep } from './admit-cover.ts';
 import { knownProtocol } from './known-protocol.ts';
-import type { SwapCall } from './swap.ts';
 
 /** A checksummed address from a small number. */
 export const addressOf = (value: number): Address =>
@@ -156,7 +157,7 @@ export function scheduleJob(): Job {
 }
 
 export const coverStep = (
-  type: 'snapshot' | 'settle' | 'void' = 'snapshot',
+  type: CoverStep = 'snapshot',
   executor: Address = zeroAddress,
 ): ListedPayout => ({
   type,

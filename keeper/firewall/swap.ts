@@ -4,15 +4,8 @@
  */
 import { type Address, decodeFunctionData, encodeFunctionData, getAddress, type Hex } from 'viem';
 import { swapRouter02Abi } from '../../contracts-abi/generated/index.ts';
+import type { SwapCall } from '../../runtime/quotes/swap-call.ts';
 import type { KnownProtocol } from './known-protocol.ts';
-
-export type SwapCall = {
-  router: Address;
-  tokenIn: Address;
-  tokenOut: Address;
-  amountIn: bigint;
-  callData: Hex;
-};
 
 export type SwapRefusal =
   | 'router'

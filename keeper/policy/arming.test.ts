@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { executorFee } from '../../contracts-abi/fill-pricing.ts';
 import {
   type AuctionTerms,
-  executorFee,
   judgeArming,
   neededTolerance,
   secondsUntilTolerance,

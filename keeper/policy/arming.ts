@@ -3,15 +3,8 @@
  * the tolerance widens from the order's slippage to its cap over 30 minutes; it costs gas and earns nothing by itself.
  * Pure. Times in unix seconds by the chain.
  */
-import {
-  ARM_VALIDITY,
-  ARM_WIDENING,
-  BPS,
-  EXECUTOR_FEE_BPS,
-  MAX_EXECUTOR_FEE_BPS,
-  MIN_EXECUTOR_FEE,
-} from '../../contracts-abi/constants.ts';
-import { bpsDown, mulDivDown, mulDivUp } from '../../contracts-abi/rounding.ts';
+import { ARM_VALIDITY, ARM_WIDENING, BPS } from '../../contracts-abi/constants.ts';
+import { mulDivDown, mulDivUp } from '../../contracts-abi/rounding.ts';
 import type { FillType } from '../work.ts';
 
 /** What the chain says of an open order. `armedAt` zero when it is not armed now. */
@@ -33,14 +26,6 @@ export type ArmVerdict =
   /** Armed already: the tolerance reaches what the fill needs at this time. */
   | { tag: 'wait'; neededBps: bigint; fillableAt: bigint }
   | { tag: 'pointless'; why: 'beyond_cap' | 'hard_floor' | 'expires_first' };
-
-/** min(max($0.25, 0.15%), 1%) of `gross`: the executor fee as the escrow computes it (FillPricing.executorFee). */
-export function executorFee(gross: bigint): bigint {
-  const share = bpsDown(gross, EXECUTOR_FEE_BPS);
-  const cap = bpsDown(gross, MAX_EXECUTOR_FEE_BPS);
-  const fee = share > MIN_EXECUTOR_FEE ? share : MIN_EXECUTOR_FEE;
-  return fee < cap ? fee : cap;
-}
 
 /** The tolerance in bps at a time (PriceAuction.toleranceBps). */
 export function toleranceAt(terms: AuctionTerms, at: bigint): bigint {

@@ -107,16 +107,25 @@ export function stepId(week: number, vault: Address): bigint {
 
 /** Calldata that pays `executor`; the zero address means whoever sends it. */
 export function payoutData(work: CoverWork, executor: Address = zeroAddress): Hex {
-  if (work.type === 'payout') {
-    return encodeFunctionData({
-      abi: coverMarketAbi,
-      functionName: 'payout',
-      args: [work.positions, executor],
-    });
-  }
+  return work.type === 'payout'
+    ? encodePayout(work.positions, executor)
+    : encodeStep(work.type, work.week, work.vault, executor);
+}
+
+/** Calldata of a snapshot, a settlement or a void. */
+export function encodeStep(type: CoverStep, week: number, vault: Address, executor: Address): Hex {
   return encodeFunctionData({
     abi: coverMarketAbi,
-    functionName: STEP_FUNCTION[work.type],
-    args: [work.week, work.vault, executor],
+    functionName: STEP_FUNCTION[type],
+    args: [week, vault, executor],
+  });
+}
+
+/** Calldata of a payout. */
+export function encodePayout(positions: readonly bigint[], executor: Address): Hex {
+  return encodeFunctionData({
+    abi: coverMarketAbi,
+    functionName: 'payout',
+    args: [positions, executor],
   });
 }
