@@ -52,6 +52,15 @@ export const deploymentSchema = z.object({
 
 export type Deployment = z.infer<typeof deploymentSchema>;
 
+/** Every contract that the file names: its own under their names, each vault under its ticker. */
+export function contractsOf(deployment: Deployment): { name: string; address: Address }[] {
+  const { chainId: _, startBlock: __, baskets, ...contracts } = deployment;
+  return [
+    ...Object.entries(contracts).map(([name, address]) => ({ name, address })),
+    ...baskets.map(({ ticker, vault }) => ({ name: ticker, address: vault })),
+  ];
+}
+
 /** Reads and checks a deployment file. Throws Error naming the file and each wrong field. */
 export function readDeployment(path: string): Deployment {
   let json: unknown;

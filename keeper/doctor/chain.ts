@@ -1,35 +1,28 @@
 /** What the chain holds of ours: the deployment's contracts, the registry, our wallets. */
 import { type Address, encodeFunctionData, erc20Abi, formatUnits, type PublicClient } from 'viem';
-import type { Deployment } from '../../contracts-abi/deployment.ts';
+import { contractsOf, type Deployment } from '../../contracts-abi/deployment.ts';
 import { within } from '../chain/deadline.ts';
 import { readKnownProtocol } from '../firewall/known-protocol.ts';
 import { readHoldings } from '../money/purse.ts';
 import { sweepProblem } from '../money/sweep.ts';
-import { transactionsLeft } from '../policy/purse.ts';
+import { transactionsLeft, USUAL_GAS } from '../policy/purse.ts';
 import { fail, type Finding, ok, warn } from './finding.ts';
-
-/** Gas of an ordinary fill over several pools. */
-const USUAL_GAS = 600_000n;
 
 export async function checkDeployment(
   client: PublicClient,
   deployment: Deployment,
   timeoutMs: number,
 ): Promise<Finding[]> {
-  const named = Object.entries(deployment).flatMap(([name, value]) =>
-    typeof value === 'string' ? [[name, value] as const] : [],
-  );
-  const vaults = deployment.baskets.map(({ ticker, vault }) => [ticker, vault] as const);
-  const all = [...named, ...vaults];
+  const all = contractsOf(deployment);
   const codes = await within(
-    Promise.all(all.map(([, address]) => client.getCode({ address }))),
+    Promise.all(all.map(({ address }) => client.getCode({ address }))),
     timeoutMs,
     'reading code',
   );
   const empty = all.filter((_, index) => (codes[index] ?? '0x').length <= 2);
   const fix = 'DEPLOYMENT_FILE is not of this chain, or the chain was started anew';
   if (empty.length > 0) {
-    const names = empty.map(([name, address]) => `${name} ${address}`).join(', ');
+    const names = empty.map(({ name, address }) => `${name} ${address}`).join(', ');
     return [fail('deployment', `no code at ${names}`, fix)];
   }
   const known = await within(readKnownProtocol(client, deployment), timeoutMs, 'the registry');
@@ -78,12 +71,7 @@ export async function checkBalances(
   price: { gasPriceWei: bigint; lowTransactions: bigint },
   timeoutMs: number,
 ): Promise<Finding[]> {
-  const at = {
-    usdg: deployment.usdg,
-    router: deployment.swapRouter02,
-    multicall3: deployment.multicall3,
-  };
-  const holdings = await readHoldings(client, wallets, at, timeoutMs);
+  const holdings = await readHoldings(client, wallets, deployment, timeoutMs);
   return holdings.map(({ wallet, wei, usdg, allowance }) => {
     const left = transactionsLeft(wei, USUAL_GAS, price);
     const says = `${wallet}: ${formatUnits(wei, 18)} ETH for about ${left} transactions, ${formatUnits(usdg, 6)} USDG`;

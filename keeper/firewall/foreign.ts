@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { type Address, type Hex, slice } from 'viem';
 import { z } from 'zod';
-import type { Deployment } from '../../contracts-abi/deployment.ts';
+import { contractsOf, type Deployment } from '../../contracts-abi/deployment.ts';
 import { addressSchema, firstProblem } from '../../runtime/schema.ts';
 import type { Job } from '../source/job.ts';
 import { type Foreign, workKeyOf } from '../work.ts';
@@ -59,12 +59,7 @@ export function readAllowList(path: string, deployment: Deployment): ForeignCont
   }
   const parsed = fileSchema.safeParse(json);
   if (!parsed.success) throw new Error(`the allow-list ${path}: ${firstProblem(parsed.error)}`);
-  const ours = new Set<string>(
-    [
-      ...Object.values(deployment).filter((value) => typeof value === 'string'),
-      ...deployment.baskets.map(({ vault }) => vault),
-    ].map((address) => address.toLowerCase()),
-  );
+  const ours = new Set(contractsOf(deployment).map(({ address }) => address.toLowerCase()));
   const listed = new Map<Address, Set<Hex>>();
   for (const { address, selectors } of parsed.data.contracts) {
     if (ours.has(address.toLowerCase())) {

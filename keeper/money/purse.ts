@@ -1,5 +1,6 @@
 /** What our wallets hold, in one call. */
 import { type Address, erc20Abi, multicall3Abi, type PublicClient } from 'viem';
+import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { within } from '../chain/deadline.ts';
 
 export type Holding = {
@@ -15,7 +16,7 @@ export type Holding = {
 export async function readHoldings(
   client: PublicClient,
   wallets: readonly Address[],
-  at: { usdg: Address; router: Address; multicall3: Address },
+  at: Pick<Deployment, 'usdg' | 'swapRouter02' | 'multicall3'>,
   timeoutMs: number,
 ): Promise<Holding[]> {
   const usdg = { address: at.usdg, abi: erc20Abi } as const;
@@ -29,7 +30,7 @@ export async function readHoldings(
         args: [wallet] as const,
       },
       { ...usdg, functionName: 'balanceOf' as const, args: [wallet] as const },
-      { ...usdg, functionName: 'allowance' as const, args: [wallet, at.router] as const },
+      { ...usdg, functionName: 'allowance' as const, args: [wallet, at.swapRouter02] as const },
     ]),
   });
   const answers = await within<readonly bigint[]>(read, timeoutMs, 'the balances');

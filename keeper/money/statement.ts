@@ -4,8 +4,8 @@
  * race, a cancel and a filled hole cost gas too and stand here.
  */
 import type { Kysely } from 'kysely';
-import { mulDivUp } from '../../contracts-abi/rounding.ts';
 import type { StoreTables } from '../journal/migrations.ts';
+import { gasCostUsdg, WEI_PRICE_PER_USDG } from '../policy/profit.ts';
 
 export type Earnings = {
   /** UTC, "2026-11-28", of when it was handed to the sender; "" where days are joined. */
@@ -59,7 +59,6 @@ export const netUsdg = (line: Pick<Earnings, 'feesUsdg' | 'gasUsdg'>): bigint =>
   line.feesUsdg - line.gasUsdg;
 
 const ROWS_AT_ONCE = 2_000;
-const WEI_PRICE_PER_USDG = 10n ** 30n;
 
 /** One included transaction, or a batched job's share of one. */
 type Included = {
@@ -218,17 +217,18 @@ async function readUpkeep(db: Kysely<StoreTables>, sinceMs: number): Promise<Inc
     .execute();
   const found: Included[] = [];
   for (const row of rows) {
-    const gasWei = big(row.gas_used) * big(row.gas_price);
-    const price = await priceNear(db, row.created_at);
+    const gas = big(row.gas_used);
+    const gasPrice = big(row.gas_price);
+    const ethPrice = await priceNear(db, row.created_at);
     found.push({
       createdMs: row.created_at,
       wallet: row.wallet ?? 'unknown',
       type: 'upkeep',
       reverted: row.receipt_success === 0,
       feeUsdg: 0n,
-      gasWei,
+      gasWei: gas * gasPrice,
       l1Wei: 0n,
-      costUsdg: price === null ? null : mulDivUp(gasWei, price, WEI_PRICE_PER_USDG),
+      costUsdg: ethPrice === null ? null : gasCostUsdg(gas, gasPrice, ethPrice),
       duty: false,
     });
   }

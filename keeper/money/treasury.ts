@@ -1,18 +1,23 @@
 /** The keeper's own money, as housekeeping looks after it: balances and their alarm, sweeps, top-ups. */
 import type { Address, PublicClient } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
+import { inTurn } from '../../runtime/in-turn.ts';
 import type { WorldView } from '../chain/world.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { KeeperMetrics } from '../metrics.ts';
-import { type SweepRules, type TopUpRules, transactionsLeft, withRoom } from '../policy/purse.ts';
+import {
+  type SweepRules,
+  type TopUpRules,
+  transactionsLeft,
+  USUAL_GAS,
+  withRoom,
+} from '../policy/purse.ts';
 import { Throttle } from '../throttle.ts';
 import { type MoveContext, settleMoves } from './move.ts';
 import { type Holding, readHoldings } from './purse.ts';
 import { sweep } from './sweep.ts';
 import { revokeLeftovers, topUp } from './top-up.ts';
 
-/** Gas of a transaction before any was mined: a fill over several pools. */
-const USUAL_GAS = 600_000n;
 const RECENT = 50;
 const WORLD_MS = 10_000;
 const ALARM_EVERY_MS = 3_600_000;
@@ -49,20 +54,9 @@ export function createTreasury(options: {
   const { logger } = context;
   const alarms = new Throttle(ALARM_EVERY_MS, 100, context.now);
   const complaints = new Throttle(ALARM_EVERY_MS, 100, context.now);
-  const at = {
-    usdg: deployment.usdg,
-    router: deployment.swapRouter02,
-    multicall3: deployment.multicall3,
-  };
   let warning: string | null = null;
-  let turn: Promise<unknown> = Promise.resolve();
-
   /** Looking and sweeping wait for each other: both decide by what the wallets hold. */
-  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = turn.then(work, work);
-    turn = mine.catch(() => undefined);
-    return await mine;
-  };
+  const turn = inTurn();
 
   /** The dearest of the last transactions: what a wallet must be able to pay for. */
   async function usualGas(): Promise<bigint> {
@@ -90,11 +84,11 @@ export function createTreasury(options: {
 
   return {
     look: () =>
-      inTurn(async () => {
+      turn(async () => {
         const open = await settleMoves(context);
         const now = await world.read(WORLD_MS);
         if (now === null) return;
-        const holdings = await readHoldings(client, wallets, at, timeoutMs);
+        const holdings = await readHoldings(client, wallets, deployment, timeoutMs);
         const gas = await usualGas();
         const market = withRoom(now.market, options.gasPriceHeadroomBps);
         const left = (wei: bigint): bigint => transactionsLeft(wei, gas, market);
@@ -110,13 +104,13 @@ export function createTreasury(options: {
         }
       }),
     sweep: () =>
-      inTurn(async () => {
+      turn(async () => {
         await settleMoves(context);
         const { sweepTo } = options;
         if (sweepTo === null || options.dryRun) return;
         const now = await world.read(WORLD_MS);
         if (now === null) return;
-        const holdings = await readHoldings(client, wallets, at, timeoutMs);
+        const holdings = await readHoldings(client, wallets, deployment, timeoutMs);
         await sweep(context, holdings, sweepTo, options.sweepRules, now.timestamp);
       }),
     warning: () => warning,

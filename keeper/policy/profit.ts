@@ -5,7 +5,7 @@
 import { bpsUp, mulDivDown, mulDivUp } from '../../contracts-abi/rounding.ts';
 
 /** wei x (dollars x 1e18) / this = USDG base units. */
-const WEI_PRICE_PER_USDG = 10n ** 30n;
+export const WEI_PRICE_PER_USDG = 10n ** 30n;
 
 export type ProfitRules = {
   /** Least that must be left of the fee after gas, USDG base units. */

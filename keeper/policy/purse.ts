@@ -3,10 +3,10 @@
  * address, and when some of it is swapped for ETH. Pure. USDG in base units, ETH in wei, prices in dollars x 1e18.
  */
 import { bpsUp, mulDivUp } from '../../contracts-abi/rounding.ts';
-import type { GasMarket } from './profit.ts';
+import { type GasMarket, WEI_PRICE_PER_USDG } from './profit.ts';
 
-/** USDG base units x this / (dollars x 1e18) = wei. */
-const WEI_PRICE_PER_USDG = 10n ** 30n;
+/** Gas of a transaction where nothing better is known: an ordinary fill over several pools. */
+export const USUAL_GAS = 600_000n;
 const DAY_MS = 86_400_000;
 
 /** How many transactions of `gas` units a balance pays for at the market's price; zero where nothing can be sent. */
