@@ -1,6 +1,7 @@
 /** Each RPC endpoint by itself, not through the client that hides one's trouble behind another. */
 import { z } from 'zod';
 import { CHAIN_ID } from '../../contracts-abi/constants.ts';
+import { faultLine } from '../../runtime/fault-line.ts';
 import { fail, type Finding, hostOf, ok, warn } from './finding.ts';
 
 export type RpcReport = {
@@ -153,10 +154,10 @@ export function clockFinding(readings: readonly ClockReading[]): Finding {
   return ok('clock', words);
 }
 
-export function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown fault';
   if (error.name === 'TimeoutError') return 'it does not answer in time';
   if (error instanceof SyntaxError) return 'its answer is not JSON';
   const code = (error.cause as { code?: unknown } | undefined)?.code;
-  return typeof code === 'string' ? code : error.message;
+  return typeof code === 'string' ? code : faultLine(error);
 }

@@ -1,5 +1,6 @@
 /** The store: whether it can be written, and who has it. */
 import { sql } from 'kysely';
+import { faultLine } from '../../runtime/fault-line.ts';
 import { StoreError } from '../../runtime/store/errors.ts';
 import { openStore, type Store } from '../../runtime/store/store.ts';
 import { type StoreTables, storeMigrations } from '../journal/migrations.ts';
@@ -22,9 +23,8 @@ export async function checkStore(url: string): Promise<Finding[]> {
     if (isFile && error instanceof StoreError && error.message.includes('is open in another')) {
       return await heldFile(url);
     }
-    const says = error instanceof Error ? error.message.split('\n')[0] : 'unknown fault';
     const fix = 'check DATABASE_URL, the rights on its folder and the space on its disk';
-    return [fail('store', says ?? 'unknown fault', fix)];
+    return [fail('store', faultLine(error), fix)];
   }
 }
 
