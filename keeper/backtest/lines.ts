@@ -22,7 +22,7 @@ const policySchema = z.object({
 export type PolicySettings = z.infer<typeof policySchema>;
 
 export function policySettings(config: KeeperConfig): PolicySettings {
-  return z.object(policySchema.shape).parse(config);
+  return policySchema.parse(config);
 }
 
 const amount = z.string().regex(/^-?\d{1,78}$/);

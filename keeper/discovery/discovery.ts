@@ -2,13 +2,11 @@
  * A job source of our own, straight from the chain: what is open from the events, what of it is due by the oracle's
  * NAVs, and swaps by the quoter. It is believed no more than any other source: all of it passes the firewall.
  */
-import type { Kysely } from 'kysely';
-import { type Address, type PublicClient, zeroAddress } from 'viem';
+import { type Address, zeroAddress } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { optional, ReadBatch } from '../../runtime/chain/read-batch.ts';
 import { faultLine } from '../../runtime/fault-line.ts';
-import type { Logger } from '../../runtime/logger.ts';
 import { planFill } from '../../runtime/quotes/fill-quote.ts';
 import { encodeArm, encodeFill } from '../firewall/admit.ts';
 import type { Job } from '../source/job.ts';
@@ -18,9 +16,8 @@ import { Throttle } from '../throttle.ts';
 import { type KnownBasket, readBaskets } from './baskets.ts';
 import { dueCover, marketsUnderWay, noteOver, runCover } from './cover.ts';
 import { type Candidate, dueFills, takeTurn } from './due.ts';
-import { Follower } from './follow.ts';
+import { type FollowOptions, Follower } from './follow.ts';
 import { type BasketNow, type Look, lookAt, type Placed, type Wanted } from './look.ts';
-import type { DiscoveryTables } from './tables.ts';
 
 /** Open orders, schedules and positions that are held. */
 const MOST_OPEN = 50_000;
@@ -45,16 +42,11 @@ const POSITIONS_PER_LOOK = 200;
 /** IOrderEscrow.State: what follows Open is an end. */
 const STATE_OPEN = 1;
 
-export type DiscoveryOptions = {
-  client: PublicClient;
-  deployment: Deployment;
-  db: Kysely<DiscoveryTables>;
-  logger: Logger;
+export type DiscoveryOptions = Omit<FollowOptions, 'most'> & {
   /** Its index among the sources. */
   source: number;
   /** Time between two looks while nothing is due. */
   everyMs: number;
-  now: () => number;
 };
 
 export class Discovery {

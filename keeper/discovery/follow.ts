@@ -100,16 +100,17 @@ export class Follower {
     if (!this.#loaded) await this.#load();
     if (this.#keptMs !== null && now() - this.#keptMs >= KEEP_EVERY_MS) await this.#keep();
     let position = this.#applied + 1;
-    const recent: IndexedLog[] = [];
+    let recent: IndexedLog[] = [];
     while (position <= head) {
       if (signal.aborted || now() > endsAt) return false;
       const to = Math.min(position + this.#reader.range - 1, head);
       const logs = await this.#reader.read(this.#filter, position, to);
       if (logs === null) continue;
-      recent.push(...logs);
+      recent = [...recent, ...logs];
       const settled = Math.min(to, head - Math.min(OVERLAP, this.#reader.range));
       if (settled > this.#applied) this.#apply(recent, settled);
-      this.#recent = recent.filter(({ block }) => block > this.#applied);
+      recent = recent.filter(({ block }) => block > this.#applied);
+      this.#recent = recent;
       position = to + 1;
     }
     this.#current = this.#kept.copy();

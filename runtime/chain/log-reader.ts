@@ -4,7 +4,7 @@ import type { Logger } from '../logger.ts';
 import { afterRefusal, afterSuccess, initialRange, type RangePolicy } from './ranges.ts';
 import { type IndexedLog, type LogFilter, readLogs, saysNothingOfTheRange } from './read-logs.ts';
 
-export type { LogFilter } from './read-logs.ts';
+export { inChainOrder, type LogFilter } from './read-logs.ts';
 
 type LogReaderOptions = {
   client: PublicClient;
@@ -57,8 +57,4 @@ export class LogReader {
     }
     return found.flat();
   }
-}
-
-export function inChainOrder(a: IndexedLog, b: IndexedLog): number {
-  return a.block - b.block || a.logIndex - b.logIndex;
 }

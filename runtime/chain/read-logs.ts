@@ -59,7 +59,11 @@ export async function readLogs(
       transactionHash: log.transactionHash ?? '0x',
       time: known.get(Number(log.blockNumber)) ?? 0,
     }))
-    .sort((a, b) => a.block - b.block || a.logIndex - b.logIndex);
+    .sort(inChainOrder);
+}
+
+export function inChainOrder(a: IndexedLog, b: IndexedLog): number {
+  return a.block - b.block || a.logIndex - b.logIndex;
 }
 
 /** No connection or a rate limit: asking for less would not help. */
