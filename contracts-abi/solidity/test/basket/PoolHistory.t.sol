@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-import {RingReader} from "../support/RingReader.sol";
-import {IUniPool, UniswapFixture} from "../support/UniswapFixture.sol";
+import {RingComparison} from "../support/RingComparison.sol";
 import {TestToken} from "../support/TestToken.sol";
 
 /// The search of the ring against the genuine pool's own `observe`.
-contract PoolHistoryTest is UniswapFixture {
+contract PoolHistoryTest is RingComparison {
     uint256 private constant PRICE = 40e18;
 
     TestToken private token;
-    IUniPool private pool;
 
     function setUp() public {
         deployUniswap();
@@ -86,30 +84,6 @@ contract PoolHistoryTest is UniswapFixture {
         this.read(0, 200, 4);
         (bytes32[] memory reads,) = vm.accesses(address(pool));
         assertLe(reads.length, 2 + 2 + 3 * 15); // slot0, liquidity, both ends, three searches
-    }
-
-    function read(uint256 endsAgo, uint256 step, uint256 count)
-        external
-        view
-        returns (bool reaches, int56[] memory ticks, uint160[] memory perLiquidity)
-    {
-        return RingReader.read(address(pool), endsAgo, step, count);
-    }
-
-    function _assertSame(uint256 endsAgo, uint256 step, uint256 count) private view {
-        uint32[] memory ago = new uint32[](count);
-        for (uint256 i; i < count; ++i) {
-            ago[i] = uint32(endsAgo + step * (count - 1 - i));
-        }
-        (bool reaches, int56[] memory ticks, uint160[] memory perLiquidity) = this.read(endsAgo, step, count);
-        try pool.observe(ago) returns (int56[] memory wantTicks, uint160[] memory wantPerLiquidity) {
-            assertTrue(reaches, "observe reaches");
-            assertEq(abi.encode(ticks), abi.encode(wantTicks));
-            assertEq(abi.encode(perLiquidity), abi.encode(wantPerLiquidity));
-        } catch Error(string memory reason) {
-            assertEq(reason, "OLD");
-            assertFalse(reaches, "observe does not reach");
-        }
     }
 
     function _oldestTime() private view returns (uint256 time) {

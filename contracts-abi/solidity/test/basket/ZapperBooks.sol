@@ -142,6 +142,10 @@ abstract contract ZapperBooks is ZapperFixture {
                 return true;
             } catch {}
         }
+        _assertUnchanged(trade, before);
+    }
+
+    function _assertUnchanged(Trade memory trade, Before memory before) internal view {
         assertEq(
             keccak256(abi.encode(_before(trade))),
             keccak256(abi.encode(before)),

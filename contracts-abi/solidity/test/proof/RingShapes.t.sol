@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-import {RingReader} from "../support/RingReader.sol";
+import {RingComparison} from "../support/RingComparison.sol";
 import {TestToken} from "../support/TestToken.sol";
-import {IUniPool, UniswapFixture} from "../support/UniswapFixture.sol";
 
 /// Rings that no test would have the patience to trade into being, written straight into a genuine pool's storage:
 /// full and half grown, with the head anywhere, spaced to mislead a search, across the wrap of the pool's 32-bit clock,
 /// with accumulators that wrap and a pool that has no liquidity. What `observe` answers is what is right.
-contract RingShapesTest is UniswapFixture {
+contract RingShapesTest is RingComparison {
     uint256 private constant OBSERVATIONS = 8; // storage slots of UniswapV3Pool
     uint256 private constant LIQUIDITY = 4;
     uint256 private constant CLOCK = 1 << 32;
@@ -20,7 +19,6 @@ contract RingShapesTest is UniswapFixture {
         uint256 pace; // 0 steady, 1 random, 2 dense now, 3 dense long ago, 4 ever longer, 5 two paces in turn
     }
 
-    IUniPool private pool;
     uint256 private time; // of the newest observation
 
     function setUp() public {
@@ -66,30 +64,6 @@ contract RingShapesTest is UniswapFixture {
         this.read(bound(endsAgo, 0, reach - 600), 50, 13);
         (bytes32[] memory reads,) = vm.accesses(address(pool));
         assertLe(reads.length, 5 + 13 * 18);
-    }
-
-    function read(uint256 endsAgo, uint256 step, uint256 count)
-        external
-        view
-        returns (bool reaches, int56[] memory ticks, uint160[] memory perLiquidity)
-    {
-        return RingReader.read(address(pool), endsAgo, step, count);
-    }
-
-    function _assertSame(uint256 endsAgo, uint256 step, uint256 count) private view {
-        uint32[] memory ago = new uint32[](count);
-        for (uint256 i; i < count; ++i) {
-            ago[i] = uint32(endsAgo + step * (count - 1 - i));
-        }
-        (bool reaches, int56[] memory ticks, uint160[] memory perLiquidity) = this.read(endsAgo, step, count);
-        try pool.observe(ago) returns (int56[] memory wantTicks, uint160[] memory wantPerLiquidity) {
-            assertTrue(reaches, "observe reaches");
-            assertEq(abi.encode(ticks), abi.encode(wantTicks));
-            assertEq(abi.encode(perLiquidity), abi.encode(wantPerLiquidity));
-        } catch Error(string memory reason) {
-            assertEq(reason, "OLD");
-            assertFalse(reaches, "observe does not reach");
-        }
     }
 
     // ---------------------------------------------------------------- writing a ring
