@@ -2,12 +2,11 @@
  * The owner's approval page: where approvalUrl of a session leads unless the operator has a page of his own. Static
  * files alone, each from this service; what it shows it reads in the owner's browser, and it posts nothing here.
  */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { CHAIN_ID } from '../../contracts-abi/constants.ts';
 import { CHAIN_NAME } from '../discovery/root-document.ts';
 import type { RouteContext } from '../http/context.ts';
-import { sendSerialised } from '../http/json-body.ts';
+import { mountPage, type PageFile } from '../http/page.ts';
 import type { Service } from '../service.ts';
 import { bundlePage } from './bundle.ts';
 import type { PageConfig } from './page-config.ts';
@@ -26,30 +25,21 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-].join('; ');
+];
 
-type File = { path: string; contentType: string; bytes: () => Promise<Buffer> };
-
-function files(service: Pick<Service, 'urls' | 'deployment'>): File[] {
-  const fixed = (path: string, contentType: string, bytes: Buffer): File => ({
+function files(service: Pick<Service, 'urls' | 'deployment'>): PageFile[] {
+  const file = (path: string, contentType: string, bytes: PageFile['bytes']): PageFile => ({
     path,
     contentType: `${contentType}; charset=utf-8`,
-    bytes: () => Promise.resolve(bytes),
+    bytes,
   });
   const source = (name: string) => readFileSync(new URL(`page/${name}`, import.meta.url));
+  const config = Buffer.from(JSON.stringify(pageConfig(service)));
   return [
-    fixed(APPROVE_PATH, 'text/html', source('index.html')),
-    fixed(`${APPROVE_PATH}/page.css`, 'text/css', source('page.css')),
-    fixed(
-      `${APPROVE_PATH}/config.json`,
-      'application/json',
-      Buffer.from(JSON.stringify(pageConfig(service))),
-    ),
-    {
-      path: `${APPROVE_PATH}/page.js`,
-      contentType: 'text/javascript; charset=utf-8',
-      bytes: once(bundlePage),
-    },
+    file(APPROVE_PATH, 'text/html', source('index.html')),
+    file(`${APPROVE_PATH}/page.css`, 'text/css', source('page.css')),
+    file(`${APPROVE_PATH}/config.json`, 'application/json', config),
+    file(`${APPROVE_PATH}/page.js`, 'text/javascript', bundlePage),
   ];
 }
 
@@ -62,32 +52,12 @@ function pageConfig({ urls, deployment }: Pick<Service, 'urls' | 'deployment'>):
   };
 }
 
-/** The first success for all; after a failure the next who asks tries again. */
-function once(make: () => Promise<Buffer>): () => Promise<Buffer> {
-  let made: Promise<Buffer> | null = null;
-  return () => {
-    made ??= make().catch((error: unknown) => {
-      made = null;
-      throw error;
-    });
-    return made;
-  };
-}
-
 /** Registers the page and its files. */
 export function approveRoute({ http, service }: Pick<RouteContext, 'http' | 'service'>): void {
-  for (const { path, contentType, bytes } of files(service)) {
-    http.route('get', path, async (request, response) => {
-      // Express also answers the path with a slash at its end, under which the page's addresses would not hold.
-      if (path === APPROVE_PATH && request.path.endsWith('/')) {
-        const query = request.originalUrl.split('?')[1];
-        response.redirect(308, `../approve${query === undefined ? '' : `?${query}`}`);
-        return;
-      }
-      const body = await bytes();
-      const etag = `"${createHash('sha1').update(body).digest('base64url')}"`;
-      response.set('Content-Security-Policy', CONTENT_SECURITY_POLICY);
-      sendSerialised(request, response, { bytes: body, etag }, APPROVE_CACHE, contentType);
-    });
-  }
+  mountPage(http, {
+    path: APPROVE_PATH,
+    files: files(service),
+    policy: CONTENT_SECURITY_POLICY,
+    cache: APPROVE_CACHE,
+  });
 }

@@ -1,10 +1,9 @@
 /** The documentation page: Swagger UI over `/openapi.json`, every file from this service and none from elsewhere. */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { RouteContext } from '../http/context.ts';
-import { sendSerialised } from '../http/json-body.ts';
+import { mountPage, type PageFile } from '../http/page.ts';
 
 export const DOCS_PATH = '/docs';
 export const DOCS_CACHE = 'public, max-age=300';
@@ -43,7 +42,7 @@ const INITIALIZER = `SwaggerUIBundle({
 `;
 
 /** Runs the page and nothing else; `apiOrigin` is where "Try it out" sends. */
-function contentSecurityPolicy(apiOrigin: string): string {
+function contentSecurityPolicy(apiOrigin: string): string[] {
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -55,14 +54,12 @@ function contentSecurityPolicy(apiOrigin: string): string {
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
-  ].join('; ');
+  ];
 }
 
-type Asset = { path: string; contentType: string; bytes: Buffer };
-
-function assets(): Asset[] {
+function assets(): PageFile[] {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-  const fromDist = (name: string, contentType: string): Asset => ({
+  const fromDist = (name: string, contentType: string): PageFile => ({
     path: `${DOCS_PATH}/${name}`,
     contentType,
     bytes: readFileSync(join(folder, name)),
@@ -83,17 +80,10 @@ function assets(): Asset[] {
 
 /** Registers the page and its files. */
 export function docsRoute({ http, service }: Pick<RouteContext, 'http' | 'service'>): void {
-  const policy = contentSecurityPolicy(new URL(service.urls.base).origin);
-  for (const { path, contentType, bytes } of assets()) {
-    const body = { bytes, etag: `"${createHash('sha1').update(bytes).digest('base64url')}"` };
-    http.route('get', path, (request, response) => {
-      // Express also answers the path with a slash at its end, under which the page's addresses would not hold.
-      if (path === DOCS_PATH && request.path.endsWith('/')) {
-        response.redirect(308, '../docs');
-        return;
-      }
-      response.set('Content-Security-Policy', policy);
-      sendSerialised(request, response, body, DOCS_CACHE, contentType);
-    });
-  }
+  mountPage(http, {
+    path: DOCS_PATH,
+    files: assets(),
+    policy: contentSecurityPolicy(new URL(service.urls.base).origin),
+    cache: DOCS_CACHE,
+  });
 }
