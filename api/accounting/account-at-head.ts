@@ -6,7 +6,6 @@
  */
 import { type Address, BlockNotFoundError, type PublicClient } from 'viem';
 import { ApiError } from '../../runtime/errors.ts';
-import type { Basket } from '../catalog/catalog.ts';
 import type { Checkpoint } from '../indexer/checkpoints.ts';
 import { MINUTE, startOf } from '../nav/minutes.ts';
 import type { Service } from '../service.ts';
@@ -16,9 +15,12 @@ import { type AccountRow, accountRows } from './ledger.ts';
 
 /** Blocks that are read from the chain on behalf of one request at most; the index goes through more in less time. */
 const MOST_TAIL_BLOCKS = 1_000;
-/** How long a request waits for the index where the chain cannot tell everything by itself, and how often it looks. */
+/**
+ * How long a request waits for the index where the chain cannot tell everything by itself, and for how long before it
+ * looks again: twice as long each time, since each look asks the node, which may be what is slow.
+ */
 const SETTLE_MS = 2_000;
-const LOOK_MS = 50;
+const FIRST_PAUSE_MS = 50;
 
 export type Account = { holding: Holding; basis: Basis }[];
 type Attempt = { tag: 'settled'; account: Account } | { tag: 'unsettled'; reason: string };
@@ -35,14 +37,15 @@ export async function accountAtHead(
   navNow: (vault: Address) => bigint,
 ): Promise<Account> {
   const deadline = Date.now() + SETTLE_MS;
-  for (;;) {
+  for (let pause = FIRST_PAUSE_MS; ; pause *= 2) {
     const found = await attempt(service, owner, navNow);
     if (found.tag === 'settled') return found.account;
-    if (Date.now() >= deadline) {
+    const left = deadline - Date.now();
+    if (left <= 0) {
       service.logger.warn({ reason: found.reason }, 'a position could not be accounted for');
       throw new ApiError('UPSTREAM', `${found.reason}: retry`);
     }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, Math.min(pause, left)));
   }
 }
 
@@ -88,10 +91,8 @@ function judge(holdings: readonly Holding[], books: ReadonlyMap<Address, Basis>)
   const odd = account.find(({ holding, basis }) => holding.shares !== basis.shares);
   return odd === undefined
     ? { tag: 'settled', account }
-    : unsettled(`the index does not account for all shares of ${tickerOf(odd.holding.basket)} yet`);
+    : unsettled(`the index does not account for all shares of ${odd.holding.basket.ticker} yet`);
 }
-
-const tickerOf = ({ ticker }: Basket) => ticker;
 
 /** The time of the index's last block; null where this node does not have that block (yet). */
 async function blockAt(
