@@ -5,9 +5,9 @@
 import { z } from 'zod';
 import { firstProblem } from '../../runtime/schema.ts';
 
-const text = z.string('expected a string');
-const object = z.record(z.string(), z.unknown(), 'expected an object');
 const wrong = 'expected an object';
+const text = z.string('expected a string');
+const object = z.record(z.string(), z.unknown(), wrong);
 
 const PARAMS: Readonly<Record<string, z.ZodType>> = {
   initialize: z.object(
@@ -26,7 +26,7 @@ const INVALID_PARAMS = -32_602;
 
 /** JSON-RPC's refusal of a request whose params are not what its method takes; null for anything else. */
 export function paramsRefusal(message: unknown): Record<string, unknown> | null {
-  const { id, method } = message as { id?: string | number; method?: unknown };
+  const { id, method } = (message ?? {}) as { id?: string | number; method?: unknown };
   if (id === undefined || typeof method !== 'string') return null;
   const params = (Object.hasOwn(PARAMS, method) ? PARAMS[method] : undefined) ?? object.optional();
   const { error } = z.object({ params }).safeParse(message);
