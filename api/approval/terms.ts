@@ -42,7 +42,7 @@ export const DAYS = [1, 7, 30, 90] as const;
 /** interface.md section 8, default grant. */
 export const DEFAULT_SLIPPAGE_BPS = 50;
 export const DEFAULT_DAYS = 7;
-/** The specification names none: ten weekends at the price ceiling of the least cover stay far below. */
+/** The specification names none: at the price ceiling, $30 per $1,000, it buys some $300 of cover a day. */
 export const DEFAULT_COVER_LIMIT = 10n * USD;
 
 const DEFAULT_SHARE_BPS = 1_000n;
