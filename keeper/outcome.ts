@@ -5,7 +5,7 @@
 import { type Address, formatUnits, type Hex } from 'viem';
 import type { IntentState, MinedReceipt, Refusal } from '../runtime/sender/types.ts';
 import { parseIntentKey } from './attempts.ts';
-import { feeTold, netTransfers, tellsOf } from './chain/order.ts';
+import { feeTold, netTransfers, type OrderReader, tellsOf } from './chain/order.ts';
 import { readWorkRevert } from './chain/revert.ts';
 import type { DecisionTag, KeeperContext } from './context.ts';
 import type { Attempt, Carrier } from './journal/journal.ts';
@@ -155,7 +155,10 @@ async function recordIncluded(
 ): Promise<void> {
   const { journal, metrics } = context;
   const { carrier } = attempt;
-  let feeUsdg = attempt.feeUsdg;
+  // What another block told, under another hash or with another end, is not so any more (a reorg between two looks).
+  const isAnother =
+    attempt.hash !== included.hash || (carrier === null && attempt.outcome !== included.tag);
+  let feeUsdg = isAnother ? null : attempt.feeUsdg;
   const told = feeUsdg === null ? await readTold(context, attempt, included) : null;
   if (told !== null) feeUsdg = told.feeUsdg;
   const feeKnown = feeUsdg !== null;
@@ -288,16 +291,30 @@ async function recordRefused(
   await applyEvent(context, attempt.jobKey, event);
 }
 
+/** For one look: the members of a batch share a receipt, which is asked for once. */
+function receiptsOnce(orders: OrderReader): OrderReader {
+  const read = new Map<Hex, ReturnType<OrderReader['receipt']>>();
+  return {
+    ...orders,
+    receipt: (hash) => {
+      const asked = read.get(hash) ?? orders.receipt(hash);
+      read.set(hash, asked);
+      return asked;
+    },
+  };
+}
+
 /** Looks up every attempt that is not settled yet. Bounded; the oldest first. */
 export async function settleAttempts(
   context: KeeperContext,
   ethPrice: bigint | null,
 ): Promise<number> {
   const open = await context.journal.unsettled(200);
+  const looking = { ...context, orders: receiptsOnce(context.orders) };
   for (const attempt of open) {
     const stored = await context.sender.get(attempt.carrier?.key ?? attempt.intentKey);
     if (stored !== null) {
-      await recordOutcome(context, attempt, stored.state, ethPrice);
+      await recordOutcome(looking, attempt, stored.state, ethPrice);
     } else if (context.now() - attempt.createdMs > 60_000) {
       // The row was written and the process died before the sender had it: nothing was or will be sent under it
       // unless the same job comes again, which reuses the number.
