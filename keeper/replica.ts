@@ -105,6 +105,7 @@ export function createReplica(options: {
       options.onBegin(begun);
     } catch (error) {
       ofThis = false;
+      await end(0);
       become({ tag: 'fails', reason: `the lead could not be taken: ${faultLine(error)}` });
       await lead.release();
       throw error;

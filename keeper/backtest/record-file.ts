@@ -8,9 +8,10 @@ import { dirname } from 'node:path';
 export type RecordFile = {
   /**
    * Appends; `text` ends with a newline. Begins a new file first where it would not fit.
+   * @returns false where it was left out, since even a file of its own does not hold it
    * @param anew what to append instead when it begins a file: there nothing can be "as before"
    */
-  append(text: string, anew?: () => string): Promise<void>;
+  append(text: string, anew?: () => string): Promise<boolean>;
 };
 
 /** @param head the first line of every file, newline included */
@@ -45,9 +46,10 @@ export function createRecordFile(options: {
       }
       const bytes = Buffer.byteLength(wanted);
       // What does not fit into a file of its own is left out: the bound is the operator's disk.
-      if (size + bytes > most) return;
+      if (size + bytes > most) return false;
       await appendFile(path, wanted, { mode: 0o600 });
       size += bytes;
+      return true;
     },
   };
 }

@@ -56,7 +56,7 @@ export function createRecorder(options: {
     head: () =>
       text({ t: 'session', v: 1, at: now(), executor, policy, own: config.API_URLS.length }),
   });
-  let told = '[]';
+  let told: string | null = '[]';
   let sinceMs = now();
 
   async function guarded(work: () => Promise<void>): Promise<void> {
@@ -89,8 +89,9 @@ export function createRecorder(options: {
     if (head === null) return;
     const tick = { t: 'tick' as const, at: now(), block: head.blockNumber.toString() };
     const whole = text({ ...tick, answers: isEmpty ? [] : lists });
-    await file.append(next === told ? text(tick) : whole, () => whole);
-    told = next;
+    const written = await file.append(next === told ? text(tick) : whole, () => whole);
+    // After a list that was left out nothing is "as before" until one is written whole again.
+    told = written ? next : null;
   }
 
   async function noteOutcomes(): Promise<void> {
