@@ -6,7 +6,6 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { formatEther, formatUnits, type LocalAccount } from 'viem';
 import { CHAIN_ID } from '../../../contracts-abi/constants.ts';
 import type { Deployment } from '../../../contracts-abi/deployment.ts';
-import { lockFolder } from '../../start/lock.ts';
 import type { ReadClient } from '../client.ts';
 import { writeWhole } from '../files.ts';
 import { compare } from './checks.ts';
@@ -16,6 +15,7 @@ import { boundGas, funds, grouped } from './gas.ts';
 import { Journal, type JournalHeader } from './journal.ts';
 import { type SettledStep, submitJournaled } from './journaled-submitter.ts';
 import {
+  alone,
   assertChain,
   deploymentIn,
   journalPath,
@@ -41,10 +41,7 @@ export async function deploy(
 ): Promise<void> {
   await assertChain(client);
   const account = loadDeployer(config);
-  prepareFolder(config);
-  const lock = lockFolder(journalPath(config));
-  if (lock === null) throw new DeployError('another npm run deploy is under way with this journal');
-  try {
+  await alone(config, async () => {
     const journal = await openJournal(client, account, config, say);
     try {
       const resign = restate ? await restateJournal(client, account, journal, say) : undefined;
@@ -52,9 +49,7 @@ export async function deploy(
     } finally {
       journal.close();
     }
-  } finally {
-    lock.release();
-  }
+  });
 }
 
 /** Prints the steps, their gas and what the deployer must hold. Sends nothing. */

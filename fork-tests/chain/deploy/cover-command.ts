@@ -13,7 +13,6 @@ import { type Address, formatEther, isAddressEqual, type LocalAccount, zeroAddre
 import { z } from 'zod';
 import { MIN_COVER_USD } from '../../../contracts-abi/constants.ts';
 import type { Deployment } from '../../../contracts-abi/deployment.ts';
-import { lockFolder } from '../../start/lock.ts';
 import type { ReadClient } from '../client.ts';
 import { callLines, coverSteps, ownerCalls, sendCover, type Sending } from './cover-calls.ts';
 import { dryCover } from './cover-dry.ts';
@@ -25,13 +24,12 @@ import { boundGas, funds, grouped } from './gas.ts';
 import { Journal } from './journal.ts';
 import { type SettledStep, submitJournaled } from './journaled-submitter.ts';
 import {
+  alone,
   assertChain,
   assertSameChain,
   coverJournalPath,
   deploymentIn,
-  journalPath,
   loadDeployer,
-  prepareFolder,
   type Say,
 } from './operator.ts';
 import type { DeployConfig } from './options.ts';
@@ -57,18 +55,13 @@ export async function extendCover(
     return;
   }
   const account = loadDeployer(config);
-  prepareFolder(config);
-  const lock = lockFolder(journalPath(config));
-  if (lock === null) throw new DeployError('another npm run deploy is under way with this journal');
-  try {
+  await alone(config, async () => {
     await settleBroken(client, config, deployment, say);
     const { state, plan } = await sendMissing(client, account, config, deployment, command, say);
     // After the report, which may fail as well: until then the same command has something to go on with.
     rmSync(coverJournalPath(config), { force: true });
     refuseOwners(state, account.address, deployment, plan, say);
-  } finally {
-    lock.release();
-  }
+  });
 }
 
 async function sendMissing(

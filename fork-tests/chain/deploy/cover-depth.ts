@@ -20,6 +20,7 @@ import { isToken0, PRICE_SCALE, priceAt, squareRoot } from '../price.ts';
 import { capOfDepth } from './cover-state.ts';
 import { COVER_CAP_PERCENT } from './cover-steps.ts';
 import { grouped } from './gas.ts';
+import { REFERENCE_SLOTS } from './options.ts';
 import type { BasketPlan, ProtocolPlan } from './plan.ts';
 
 const Q96 = 1n << 96n;
@@ -29,8 +30,6 @@ const ONE = 10n ** 18n;
 const MOVED = squareRoot((ONE * ONE * (BPS + MIN_COVER_WIDTH_BPS)) / BPS) - ONE;
 /** Gas of one more slot. */
 const SLOT_GAS = 22_000n;
-/** What a reference takes (rule 1), with a margin: the default of DEPLOY_POOL_SLOTS. */
-const REFERENCE_SLOTS = 720;
 
 export type PoolNow = { sqrtPriceX96: bigint; fee: bigint };
 export type PlanPools = {

@@ -6,6 +6,7 @@ import {
   type Address,
   BaseError,
   ContractFunctionRevertedError,
+  formatUnits,
   isAddressEqual,
   zeroAddress,
 } from 'viem';
@@ -67,9 +68,6 @@ export type CoverState = {
   baskets: readonly CoverBasket[];
 };
 
-/** More weeks than are ever published ahead. */
-const MOST_AHEAD = 40;
-
 export async function readCover(client: ReadClient, deployment: Deployment): Promise<CoverState> {
   const { registry, coverMarket } = deployment;
   const market = { address: coverMarket, abi: coverMarketAbi } as const;
@@ -81,10 +79,12 @@ export async function readCover(client: ReadClient, deployment: Deployment): Pro
     client.readContract({ address: registry, abi: basketRegistryAbi, functionName: 'baskets' }),
   ]);
   const now = Number(timestamp);
+  // From the last one back, to the first that trades no more: each week closes before the next one.
   const weeks: (CoverWeekTimes & { id: number })[] = [];
-  for (const id of weekIds.slice(-MOST_AHEAD)) {
+  for (const id of weekIds.toReversed()) {
     const times = await client.readContract({ ...market, functionName: 'weekOf', args: [id] });
     weeks.push({ id, ...times });
+    if (cutoffOf(times) <= now) break;
   }
   // One basket at a time, a pool once: a public endpoint refuses more than about twenty calls at once.
   const rings = new Map<Address, Ring>();
@@ -94,7 +94,7 @@ export async function readCover(client: ReadClient, deployment: Deployment): Pro
     owner,
     now,
     weeksAhead: weeks.filter((week) => cutoffOf(week) > now).length,
-    lastWeek: weeks.at(-1) ?? null,
+    lastWeek: weeks[0] ?? null,
     feePool,
     baskets,
   };
@@ -209,7 +209,7 @@ export function coverLines(state: CoverState): string[] {
       : `, the last one closes ${new Date(lastWeek.close * 1_000).toISOString()}`;
   const listed = baskets.filter(({ cap }) => cap > 0n);
   return [
-    `cover market: ${weeksAhead} weeks ahead${until}; baskets: ${listed.map(({ ticker, cap }) => `${ticker} (cap $${cap})`).join(', ') || 'none'}; fee pool $${Number(feePool) / 1e6}`,
+    `cover market: ${weeksAhead} weeks ahead${until}; baskets: ${listed.map(({ ticker, cap }) => `${ticker} (cap $${cap})`).join(', ') || 'none'}; fee pool $${formatUnits(feePool, 6)}`,
     ...(isAddressEqual(owner, zeroAddress) ? [`  ${RENOUNCED}`] : baskets.flatMap(unlistedLines)),
   ];
 }

@@ -5,6 +5,7 @@ import type { LocalAccount } from 'viem';
 import { CHAIN_ID } from '../../../contracts-abi/constants.ts';
 import { type Deployment, readDeployment } from '../../../contracts-abi/deployment.ts';
 import { loadWallets } from '../../../runtime/keys/wallets.ts';
+import { lockFolder } from '../../start/lock.ts';
 import type { ReadClient } from '../client.ts';
 import { DeployError } from './errors.ts';
 import type { JournalHeader } from './journal.ts';
@@ -18,6 +19,21 @@ export function prepareFolder(config: DeployConfig): void {
   const folder = dirname(config.DEPLOYMENT_FILE);
   mkdirSync(folder, { recursive: true });
   accessSync(folder, constants.W_OK);
+}
+
+/**
+ * Runs what sends, while no other run with these files can. Throws a DeployError when one is under way, and as
+ * `prepareFolder`.
+ */
+export async function alone(config: DeployConfig, work: () => Promise<void>): Promise<void> {
+  prepareFolder(config);
+  const lock = lockFolder(journalPath(config));
+  if (lock === null) throw new DeployError('another npm run deploy is under way with this journal');
+  try {
+    await work();
+  } finally {
+    lock.release();
+  }
 }
 
 export function journalPath(config: DeployConfig): string {

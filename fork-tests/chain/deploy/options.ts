@@ -11,6 +11,8 @@ const addressOption = z
 
 /** Of a pool: more cost more than they are good for. */
 export const MOST_SLOTS = 10_000;
+/** What a reference takes (rule 1), with a margin. */
+export const REFERENCE_SLOTS = 720;
 
 export const deployOptions = chainOptions.extend(keyOptions.shape).extend({
   DEPLOY_OWNER: option(addressOption.optional(), {
@@ -31,7 +33,7 @@ export const deployOptions = chainOptions.extend(keyOptions.shape).extend({
       'Whole shares that each basket opens with: the deployer holds their constituents, and one share of each stays locked for ever.',
     example: '1',
   }),
-  DEPLOY_POOL_SLOTS: option(intOption(0, MOST_SLOTS).default(720), {
+  DEPLOY_POOL_SLOTS: option(intOption(0, MOST_SLOTS).default(REFERENCE_SLOTS), {
     description:
       'Observation slots that reference pools are raised to: 700 make a reference, 4500 a cover market; 0 leaves them.',
     example: '720',
