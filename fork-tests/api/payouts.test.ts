@@ -1,9 +1,9 @@
 /** What the cover market waits for is announced while it is due, runs from its own tx by anybody, and pays its fee. */
-import { erc20Abi, type Hex, numberToHex, parseEventLogs } from 'viem';
+import { type Hex, numberToHex } from 'viem';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
-import { write } from '../chain/client.ts';
 import { useFork } from '../harness/fork.ts';
+import { takeCover } from '../keeper/chain-orders.ts';
 import { balanceOf, sendCall } from './send-plan.ts';
 import { expectError, useApi } from './use-api.ts';
 
@@ -44,32 +44,6 @@ beforeEach(async () => {
   close = times.close;
   settle = times.settle;
 });
-
-/** Alice buys of every offer of one range; each sale is a position. */
-async function takeCover(ticker: string, fromBps = 300): Promise<void> {
-  const logs = await fork.client.getLogs({
-    address: fork.deployment.coverMarket,
-    fromBlock: BigInt(fork.deployment.startBlock),
-    toBlock: 'latest',
-  });
-  const ids = parseEventLogs({ abi: coverMarketAbi, eventName: 'Listed', logs })
-    .map(({ args }) => args)
-    .filter(({ terms }) => terms.week === week && terms.vault === fork.vault(ticker))
-    .filter(({ terms }) => terms.fromBps === fromBps)
-    .map(({ id }) => id);
-  const { account } = fork.accounts.alice;
-  await write(fork.client, account, {
-    address: fork.deployment.usdg,
-    abi: erc20Abi,
-    functionName: 'approve',
-    args: [fork.deployment.coverMarket, 10n ** 12n],
-  });
-  await write(fork.client, account, {
-    ...market(),
-    functionName: 'take',
-    args: [ids, ids.map(() => 200n), 200n * BigInt(ids.length), 10n ** 12n],
-  });
-}
 
 /** What is announced once as much is; with `executor`. */
 async function announced(
@@ -129,7 +103,7 @@ describe('GET /v1/cover/payouts', () => {
   test('announces each step when it is due, until somebody has done it, and every fee arrives', async () => {
     expect(await feePool()).toBeGreaterThan(0n);
     await emptyFeePool();
-    for (const ticker of ['MAG7', 'ADS', 'CORE']) await takeCover(ticker);
+    for (const ticker of ['MAG7', 'ADS', 'CORE']) await takeCover(fork, fork.vault(ticker));
     await announce();
     await warpTo(close - MINUTE);
     await announce();
@@ -180,8 +154,8 @@ describe('GET /v1/cover/payouts', () => {
   });
 
   test('tells why a snapshot cannot be taken yet, and pays the sender where nobody is named', async () => {
-    await takeCover('MAG7');
-    await takeCover('CORE');
+    await takeCover(fork, fork.vault('MAG7'));
+    await takeCover(fork, fork.vault('CORE'));
     await warpTo(close - 300);
     await fork.pushPrice('NVDA', 0.8);
     await warpTo(close + 1);

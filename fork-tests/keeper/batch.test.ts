@@ -1,11 +1,10 @@
 /** Several fills in one transaction: cheaper, each with its own fate, and every base unit and wei accounted for. */
 import type { Address, Hex } from 'viem';
 import { afterEach, expect, test } from 'vitest';
-import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { useFork } from '../harness/fork.ts';
 import { useDueOrders } from './due-orders.ts';
 import { startJobServer, stopJobServers } from './job-server.ts';
-import { balanceOf, fillsOf } from './orders.ts';
+import { balanceOf, cancelFirst, fillsOf } from './orders.ts';
 import { type KeeperUnderTest, launchKeeper, stopKeepers, until } from './use-keeper.ts';
 
 const fork = useFork();
@@ -78,15 +77,7 @@ test('an order that its owner cancels first sinks nobody: the others are filled,
   await fork.client.setAutomine(false);
   try {
     await keeper.tick();
-    await fork.userClient('alice').writeContract({
-      address: exitEscrow,
-      abi: exitEscrowAbi,
-      functionName: 'cancel',
-      args: [cancelled],
-      gas: 300_000n,
-      maxFeePerGas: 100_000_000_000n,
-      maxPriorityFeePerGas: 50_000_000_000n,
-    });
+    await cancelFirst(fork, cancelled);
     await fork.client.mine({ blocks: 1 });
   } finally {
     await fork.client.setAutomine(true);

@@ -1,10 +1,10 @@
 /** A whole cover week through the real api and a keeper that nobody looks after: snapshots, settlements, payouts. */
-import { type Address, erc20Abi, numberToHex, parseEventLogs } from 'viem';
+import { type Address, numberToHex, parseEventLogs } from 'viem';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
 import { useApi } from '../api/use-api.ts';
-import { write } from '../chain/client.ts';
 import { useFork } from '../harness/fork.ts';
+import { takeCover } from './chain-orders.ts';
 import { balanceOf } from './orders.ts';
 import {
   type KeeperSettings,
@@ -47,27 +47,6 @@ const eventsOf = async (
     }),
   });
 
-/** Alice buys of every offer of the basket's $300-bps range. */
-async function takeCover(ticker: string): Promise<void> {
-  const ids = (await eventsOf('Listed'))
-    .flatMap((log) => (log.eventName === 'Listed' ? [log.args] : []))
-    .filter(({ terms }) => terms.week === week && terms.vault === fork.vault(ticker))
-    .filter(({ terms }) => terms.fromBps === 300)
-    .map(({ id }) => id);
-  const { account } = fork.accounts.alice;
-  await write(fork.client, account, {
-    address: fork.deployment.usdg,
-    abi: erc20Abi,
-    functionName: 'approve',
-    args: [fork.deployment.coverMarket, 10n ** 12n],
-  });
-  await write(fork.client, account, {
-    ...market(),
-    functionName: 'take',
-    args: [ids, ids.map(() => 200n), 200n * BigInt(ids.length), 10n ** 12n],
-  });
-}
-
 const feePool = () => fork.client.readContract({ ...market(), functionName: 'feePool' });
 
 /** As where nobody funded it: nothing is paid for any step. */
@@ -108,7 +87,7 @@ async function settledAttempts(keeper: KeeperUnderTest) {
 describe('a cover week', () => {
   test('that somebody funded is served without a human: every payout arrives, every fee is booked', async () => {
     const { usdg } = fork.deployment;
-    for (const ticker of ['MAG7', 'CORE']) await takeCover(ticker);
+    for (const ticker of ['MAG7', 'CORE']) await takeCover(fork, fork.vault(ticker));
     await api.settled();
     const keeper = await run();
     const before = await balanceOf(fork, usdg, keeper.executor);
@@ -144,7 +123,7 @@ describe('a cover week', () => {
 
   test('whose snapshot was missed is voided, and its refunds paid, as a duty within the budget', async () => {
     await emptyFeePool();
-    await takeCover('CORE');
+    await takeCover(fork, fork.vault('CORE'));
     await warpTo(close + HOUR);
     await api.settled();
     const ownerBefore = await balanceOf(fork, fork.deployment.usdg, alice());
@@ -176,7 +155,7 @@ describe('a cover week', () => {
 
   test('whose duty costs more than the budget is left, and the journal says why', async () => {
     await emptyFeePool();
-    await takeCover('CORE');
+    await takeCover(fork, fork.vault('CORE'));
     await warpTo(close + HOUR);
     await api.settled();
     const keeper = await run({ env: { KEEPER_DUTY_BUDGET_USDG: '0' } });

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Address, erc20Abi, parseAbiItem } from 'viem';
 import { afterEach, describe, expect, test } from 'vitest';
-import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { runDoctor } from '../../keeper/cli/doctor.ts';
 import { runStatement } from '../../keeper/cli/statement.ts';
 import { keeperConfigSchema } from '../../keeper/config.ts';
@@ -18,7 +17,7 @@ import { openStore } from '../../runtime/store/store.ts';
 import { useFork } from '../harness/fork.ts';
 import { useDueOrders } from './due-orders.ts';
 import { startJobServer, stopJobServers } from './job-server.ts';
-import { balanceOf } from './orders.ts';
+import { balanceOf, cancelFirst } from './orders.ts';
 import { keeperEnv, launchKeeper, metricOf, stopKeepers, until } from './use-keeper.ts';
 
 const fork = useFork();
@@ -87,7 +86,7 @@ const allowance = (): Promise<bigint> =>
 
 describe('the books', () => {
   test('equal the balances to the base unit: fills, a lost race, a sweep and a top-up', async () => {
-    const { usdg, exitEscrow } = fork.deployment;
+    const { usdg } = fork.deployment;
     await earned(30);
     await fork.client.setBalance({ address: wallet(), value: 10n ** 17n });
     const usdgBefore = await balanceOf(fork, usdg, wallet());
@@ -115,15 +114,7 @@ describe('the books', () => {
       const id = due.ids.find((one) => one === lost?.id);
       if (id === undefined) throw new Error('no such order');
       // Its owner is faster within the block.
-      await fork.userClient('alice').writeContract({
-        address: exitEscrow,
-        abi: exitEscrowAbi,
-        functionName: 'cancel',
-        args: [id],
-        gas: 300_000n,
-        maxFeePerGas: 100_000_000_000n,
-        maxPriorityFeePerGas: 50_000_000_000n,
-      });
+      await cancelFirst(fork, id);
       await fork.client.mine({ blocks: 1 });
     } finally {
       await fork.client.setAutomine(true);

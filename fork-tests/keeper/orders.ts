@@ -118,6 +118,19 @@ export function stateOf(fork: Fork, escrow: Address, id: Hex): Promise<number> {
   });
 }
 
+/** Alice takes her exit back, ahead of whatever else waits for the block: nobody's keeper pays such a gas price. */
+export async function cancelFirst(fork: Fork, id: Hex): Promise<void> {
+  await fork.userClient('alice').writeContract({
+    address: fork.deployment.exitEscrow,
+    abi: exitEscrowAbi,
+    functionName: 'cancel',
+    args: [id],
+    gas: 300_000n,
+    maxFeePerGas: 100_000_000_000n,
+    maxPriorityFeePerGas: 50_000_000_000n,
+  });
+}
+
 /** Every OrderFilled of the order on chain, with its block. */
 export async function fillsOf(fork: Fork, escrow: Address, id: Hex) {
   const logs = await fork.client.getLogs({

@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { useFork } from '../harness/fork.ts';
 import { type Proxy, startProxy } from '../proxy/proxy.ts';
 import { useDueOrders } from './due-orders.ts';
 import { startJobServer, stopJobServers } from './job-server.ts';
-import { fillsOf, moveHealth, stateOf } from './orders.ts';
+import { cancelFirst, fillsOf, moveHealth, stateOf } from './orders.ts';
 import { launchKeeper, stopKeepers, until } from './use-keeper.ts';
 
 const fork = useFork();
@@ -103,15 +102,7 @@ describe('races', () => {
     try {
       await keeper.tick();
       // The owner cancels first in the same block.
-      await fork.userClient('alice').writeContract({
-        address: escrow,
-        abi: exitEscrowAbi,
-        functionName: 'cancel',
-        args: [id],
-        gas: 300_000n,
-        maxFeePerGas: 100_000_000_000n,
-        maxPriorityFeePerGas: 50_000_000_000n,
-      });
+      await cancelFirst(fork, id);
       await fork.client.mine({ blocks: 1 });
     } finally {
       await fork.client.setAutomine(true);
@@ -125,6 +116,8 @@ describe('races', () => {
       },
       30_000,
     );
+    // The same tick that finds it closed settles what was sent, after that.
+    await until('it is in the books', async () => (await keeper.journal.unsettled(1)).length === 0);
     const [timeline] = await keeper.journal.timeline(id);
     expect(timeline?.attempts).toMatchObject([{ outcome: 'reverted', settled: 1, fee_usdg: '0' }]);
     expect(BigInt(timeline?.attempts[0]?.cost_usdg ?? 0)).toBeGreaterThan(0n);
