@@ -219,13 +219,17 @@ describe('GET /v1/positions', () => {
     expect((await api.get(path(bob()))).body.positions).toEqual([]);
 
     const gross = [filled, ...slots].reduce((sum, each) => sum + each.gross, 0n);
-    const stats = await api.until('/v1/stats', ({ body }) => Number(body.volumeAllTime) > 0);
-    expect(stats.headers.get('cache-control')).toBe('public, max-age=1');
-    expect(stats.body).toMatchObject({ indexes: 15, live: true });
-    const volume = Number(stats.body.volumeAllTime) - Number(before.body.volumeAllTime);
     // The session's own gross: what it spent less both fees (0.20% and the network's).
     const sessionGross = (dollars(session.paid) - 0.25) / 1.002;
-    expect(volume).toEqual(near(dollars(gross) + sessionGross, 5));
+    const volume = dollars(gross) + sessionGross;
+    // Positions are read past the index where it is behind; volumes are the index's own.
+    const stats = await api.until(
+      '/v1/stats',
+      ({ body }) =>
+        Math.abs(Number(body.volumeAllTime) - Number(before.body.volumeAllTime) - volume) < 1e-5,
+    );
+    expect(stats.headers.get('cache-control')).toBe('public, max-age=1');
+    expect(stats.body).toMatchObject({ indexes: 15, live: true });
     const added = Number(stats.body.tvl) - Number(before.body.tvl);
     expect(added).toBeGreaterThan(0);
   });

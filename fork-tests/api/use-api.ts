@@ -137,7 +137,18 @@ export function useApi(
     beforeEach(launch);
     afterEach(end);
   }
+  // An api that lives through the revert between tests remembers the higher block, and would ask for it by number.
+  let highest = 0n;
+  const head = () => fork.client.getBlockNumber({ cacheTime: 0 });
+  if (options.per === 'file') {
+    afterEach(async () => {
+      const reached = await head();
+      if (reached > highest) highest = reached;
+    });
+  }
   beforeEach(async () => {
+    const lacking = options.per === 'file' ? highest - (await head()) : 0n;
+    if (lacking > 0n) await fork.client.mine({ blocks: Number(lacking) });
     await (options.per === 'file' ? current?.marksSettled() : current?.settled());
   });
   return new Proxy({} as ApiUnderTest, {
