@@ -14,6 +14,8 @@ import { type ChainClient, connect, devWallet } from '../chain/client.ts';
 import { pushPrice } from '../chain/market/push.ts';
 import { type DevAccount, devAccounts, type Role } from '../chain/seed/accounts.ts';
 import { type Manifest, vaultOf } from '../chain/seed/manifest.ts';
+import { loadChain, seededChain } from '../chain/state/load.ts';
+import { liveUrl } from './live-url.ts';
 
 export type Fork = {
   readonly url: string;
@@ -40,11 +42,17 @@ export type ForkOptions = {
   /** Seconds between blocks; absent: a block per transaction. */
   blockTime?: number;
   args?: readonly string[];
+  /**
+   * The seeded chain itself instead of a fork of it, for tests that fork it once more: an Anvil that is a fork and is
+   * forked hangs now and then, for ever, between its own upstream and who asks it. With FORK_RPC_URL a fork all the same.
+   */
+  whole?: boolean;
 };
 
 /** Boots an Anvil fork of the upstream, at the present time. The caller stops it. */
 export async function startFork(options: ForkOptions = {}): Promise<Fork> {
   const { url, manifest } = inject('upstream');
+  if (options.whole === true && liveUrl() === undefined) return await startWhole(options);
   const anvil = await startAnvil({
     forkUrl: url,
     args: [
@@ -59,6 +67,22 @@ export async function startFork(options: ForkOptions = {}): Promise<Fork> {
   const fork = forkOn(anvil, manifest);
   await catchUp(fork);
   return fork;
+}
+
+async function startWhole(options: ForkOptions): Promise<Fork> {
+  const chain = await seededChain(() => undefined);
+  const anvil = await startAnvil({
+    args: [...CHAIN_ARGUMENTS, ...(options.args ?? [])],
+    ...(options.blockTime === undefined ? {} : { blockTime: options.blockTime }),
+  });
+  try {
+    const fork = forkOn(anvil, await loadChain(anvil.url, chain));
+    await catchUp(fork);
+    return fork;
+  } catch (error) {
+    await anvil.stop();
+    throw error;
+  }
 }
 
 /** Registers the hooks; the fork can be used inside tests and hooks of the file, not while it is collected. */

@@ -9,6 +9,7 @@ import { CHAIN_ARGUMENTS } from '../chain/arguments.ts';
 import { startForkedChain } from '../chain/live/start.ts';
 import type { Manifest } from '../chain/seed/manifest.ts';
 import { loadChain, seededChain } from '../chain/state/load.ts';
+import { liveUrl } from './live-url.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -24,8 +25,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 async function startUpstream(): Promise<{ anvil: Anvil; manifest: Manifest }> {
   const progress = (step: string) => process.stderr.write(`upstream: ${step}\n`);
-  const forkUrl = process.env.FORK_RPC_URL;
-  if (forkUrl !== undefined && forkUrl !== '') return startForkedChain({ forkUrl, progress });
+  const forkUrl = liveUrl();
+  if (forkUrl !== undefined) return startForkedChain({ forkUrl, progress });
   const chain = await seededChain(progress);
   const anvil = await startAnvil({ args: CHAIN_ARGUMENTS });
   try {
