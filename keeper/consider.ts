@@ -200,7 +200,8 @@ async function judgeVariants(
       { from: context.executor, to: variant.contract, data: variant.data },
       context.executor,
       (data) => readWorkRevert(data, { kind: kindOf(variant), id: variant.id }),
-      { needsSender: variant.type === 'foreign' },
+      // Of another service nothing is known: each of its calls is estimated by itself.
+      variant.type === 'foreign' ? { needsSender: true } : { alike: shapeOf(variant) },
     );
     const verdict =
       simulation.tag === 'passed'
@@ -222,6 +223,11 @@ async function judgeVariants(
   }
   if (kept === null) throw new Error('a job was considered without a variant');
   return kept;
+}
+
+/** Work of one type for one basket runs through the same constituents. */
+function shapeOf({ contract, type, ticker, data }: Work): string {
+  return `${contract}/${type}/${ticker}/${data.length}`;
 }
 
 /**

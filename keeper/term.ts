@@ -16,6 +16,7 @@ import type { Store } from '../runtime/store/store.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { createRecorder } from './backtest/recorder.ts';
 import { createOrderReader } from './chain/order.ts';
+import { createGasExtras } from './chain/gas-extra.ts';
 import { createSimulator } from './chain/simulate.ts';
 import { createWorldView, type WorldView } from './chain/world.ts';
 import type { KeeperConfig } from './config.ts';
@@ -259,6 +260,7 @@ function contextOf(
       usdg: deployment.usdg,
       multicall3: deployment.multicall3,
       timeoutMs: config.RPC_TIMEOUT_MS,
+      extras: createGasExtras({ now: steadyNow }),
     }),
     orders: createOrderReader(client, config.RPC_TIMEOUT_MS),
     ...policyOf(config),

@@ -5,6 +5,7 @@ import type { Logger } from '../../runtime/logger.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
 import type { Store } from '../../runtime/store/store.ts';
 import { createOrderReader } from '../chain/order.ts';
+import { createGasExtras } from '../chain/gas-extra.ts';
 import { createSimulator } from '../chain/simulate.ts';
 import type { KeeperConfig } from '../config.ts';
 import type { KeeperContext } from '../context.ts';
@@ -38,7 +39,14 @@ export function replayContext(given: {
     journal,
     memories: createMemories({ journal, rules: PATIENCE_RULES, capacity: MEMORY_CAPACITY, now }),
     sender: createReplaySender({ client, executor, tipWei, now }),
-    simulator: createSimulator({ client, usdg, multicall3, timeoutMs }),
+    simulator: createSimulator({
+      client,
+      usdg,
+      multicall3,
+      timeoutMs,
+      // Of a time that the replay jumps through: each call is estimated where it stands.
+      extras: createGasExtras({ now, maxAgeMs: -1 }),
+    }),
     orders: createOrderReader(client, timeoutMs),
     ...policyOf(config),
     patience: PATIENCE_RULES,

@@ -2,7 +2,8 @@
  * Runs a call against the chain's latest state without sending it, and measures what our own USDG balance gains.
  * The promise of a job source counts for nothing; the measured gain does.
  *
- * Two RPC calls at most, side by side: the simulation and the gas estimate. `eth_simulateV1` runs it as the wallet;
+ * Two RPC calls at most, side by side: the simulation and the gas estimate, which calls alike share (gas-extra.ts).
+ * `eth_simulateV1` runs it as the wallet;
  * where a node lacks it, Multicall3 does the same in one `eth_call` (our protocol takes nothing from the sender and
  * pays the executor named in the calldata, so the sender makes no difference; a foreign job is not run without it).
  */
@@ -18,11 +19,15 @@ import {
   type PublicClient,
 } from 'viem';
 import { within } from './deadline.ts';
+import type { GasExtras } from './gas-extra.ts';
 import { capRevertData, type Revert } from './revert.ts';
 import { type RpcFault, rpcFaultOf } from './rpc-fault.ts';
 
 export type Simulation =
-  /** `gainUsdg`: measured; `returned`: by the call; `gas`: the node's estimate, without headroom. */
+  /**
+   * `gainUsdg`: measured; `returned`: by the call; `gas`: the node's estimate, or what the simulation used and what
+   * estimates of calls alike lay above that; without headroom.
+   */
   | { tag: 'passed'; gainUsdg: bigint; returned: Hex; gas: bigint }
   /** `gasSpent`: up to the revert, where the node tells. */
   | { tag: 'reverted'; revert: Revert; gasSpent: bigint | null }
@@ -44,12 +49,13 @@ export type Simulator = {
    * @param options.needsSender the call pays its sender: where only Multicall3 could run it, it is not run
    * @param options.gasBound gas that is known to suffice: then the node estimates nothing, and `gas` is what the
    *   simulation used, or this bound where the node does not tell
+   * @param options.alike names calls of the same size and shape: one estimate speaks for all of them for a while
    */
   simulate(
     call: Call,
     executor: Address,
     read: RevertReader,
-    options?: { needsSender?: boolean; gasBound?: bigint },
+    options?: { needsSender?: boolean; gasBound?: bigint; alike?: string },
   ): Promise<Simulation>;
   estimateGas(call: Call, read: RevertReader): Promise<GasEstimate>;
 };
@@ -59,6 +65,7 @@ export type SimulatorOptions = {
   usdg: Address;
   multicall3: Address;
   timeoutMs: number;
+  extras: GasExtras;
 };
 
 type Measured =
@@ -73,6 +80,7 @@ export function createSimulator({
   usdg,
   multicall3,
   timeoutMs,
+  extras,
 }: SimulatorOptions): Simulator {
   /** Known after the first answer; a node behind a balancer may still surprise, so a later refusal falls back too. */
   let hasSimulateV1 = true;
@@ -193,12 +201,12 @@ export function createSimulator({
 
   return {
     estimateGas,
-    async simulate(call, executor, read, { needsSender = false, gasBound } = {}) {
-      const [measured, estimated] = await Promise.all([
+    async simulate(call, executor, read, { needsSender = false, gasBound, alike } = {}) {
+      const extra = alike === undefined || !hasSimulateV1 ? null : extras.recent(alike);
+      const needsEstimate = gasBound === undefined && extra === null;
+      const [measured, askedNow] = await Promise.all([
         measure(call, executor, needsSender),
-        gasBound === undefined
-          ? estimateGas(call, read)
-          : ({ tag: 'estimated', gas: gasBound } as const),
+        needsEstimate ? estimateGas(call, read) : null,
       ]);
       if (measured.tag === 'reverted') {
         return {
@@ -210,15 +218,21 @@ export function createSimulator({
       if (measured.tag === 'no_such_method')
         return { tag: 'unavailable', why: 'no eth_call', answered: true };
       if (measured.tag === 'unavailable') return measured;
-      // Passed in one and not in the other: the state moved between them; the later view is as good.
-      if (estimated.tag === 'reverted') return { ...estimated, gasSpent: null };
-      if (estimated.tag === 'unavailable') return estimated;
-      return {
+      const { gasUsed } = measured;
+      const passed = (gas: bigint): Simulation => ({
         tag: 'passed',
         gainUsdg: measured.after - measured.before,
         returned: measured.returned,
-        gas: gasBound === undefined ? estimated.gas : (measured.gasUsed ?? gasBound),
-      };
+        gas,
+      });
+      if (gasBound !== undefined) return passed(gasUsed ?? gasBound);
+      if (extra !== null && gasUsed !== null) return passed(gasUsed + extra);
+      const estimated = askedNow ?? (await estimateGas(call, read));
+      // Passed in one and not in the other: the state moved between them; the later view is as good.
+      if (estimated.tag === 'reverted') return { ...estimated, gasSpent: null };
+      if (estimated.tag === 'unavailable') return estimated;
+      if (alike !== undefined && gasUsed !== null) extras.learn(alike, estimated.gas, gasUsed);
+      return passed(estimated.gas);
     },
   };
 }
