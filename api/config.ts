@@ -71,8 +71,13 @@ export const apiOptions = z.object({
   }),
   READ_BUDGET_MS: option(intOption(100, 120_000).default(3_000), {
     description:
-      'Longest that a read takes, in milliseconds, whatever hangs behind it: then 502, and marks older than this are not live while the chain does not answer. Jobs, payouts and sell routes have deadlines of their own.',
+      'Longest that a read takes, in milliseconds, whatever hangs behind it: then 502, and marks older than this are not live while the chain does not answer. Jobs and payouts have deadlines of their own.',
     example: '3000',
+  }),
+  BUILD_BUDGET_MS: option(intOption(100, 120_000).default(8_000), {
+    description:
+      'The same for all that quotes: builds of transactions and of agent trades, and sell routes, over HTTP and MCP alike.',
+    example: '8000',
   }),
   COST_INTERVAL_MS: option(intOption(500, 3_600_000).default(30_000), {
     description: 'In how many milliseconds the buy cost of every basket is measured once.',

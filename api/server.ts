@@ -53,6 +53,7 @@ export function createApiApp(options: {
     },
     guide: new Guide(service, ENDPOINTS, config.MCP_TOOL_PREFIX),
     readBudgetMs: config.READ_BUDGET_MS,
+    buildBudgetMs: config.BUILD_BUDGET_MS,
   };
   for (const endpoint of ENDPOINTS) mount(endpoint, context);
   docsRoute(context);

@@ -13,6 +13,6 @@ export const sellRoutes = defineEndpoint({
   response: sellRoutesBody,
   refusals: ['UPSTREAM'],
   cache: 'no-store',
-  deadline: 'own',
+  deadline: 'build',
   answer: ({ service }, { query }) => readSellRoutes(service, query.vault, query.shares),
 });

@@ -18,6 +18,8 @@ export type RouteContext = {
   guide: Guide;
   /** Longest that a GET without a deadline of its own takes, in milliseconds. */
   readBudgetMs: number;
+  /** The same of a POST, and of a GET that quotes as a build does. */
+  buildBudgetMs: number;
 };
 
 /** Marks change once a second; a shared cache may bridge that much. */

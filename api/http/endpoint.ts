@@ -63,8 +63,11 @@ type Parts<
    * external ones alone: none is sent.
    */
   cache: string | null;
-  /** `own`: a GET that bounds itself. Any other is answered within the read budget (READ_BUDGET_MS), or UPSTREAM. */
-  deadline?: 'own';
+  /**
+   * `own`: it bounds itself. `build`: a GET that is given as long as a build (BUILD_BUDGET_MS), since it quotes as one
+   * does. Any other GET is answered within READ_BUDGET_MS, a POST within BUILD_BUDGET_MS; late ones with UPSTREAM.
+   */
+  deadline?: 'own' | 'build';
   /** Media type of the 200 where it is not JSON. */
   contentType?: string;
   /** Answers that are neither the 200 nor an error of the one shape, by status; a null schema: no body. */
@@ -157,8 +160,15 @@ export async function invoke(
   return await answerInTime(endpoint, context, input);
 }
 
+/** Longest wait for an answer in milliseconds; null: the endpoint bounds itself. */
+function budgetOf({ method, deadline }: Endpoint, context: RouteContext): number | null {
+  if (deadline === 'own') return null;
+  return method === 'get' && deadline === undefined ? context.readBudgetMs : context.buildBudgetMs;
+}
+
 /**
- * What a read waits for may hang for as long as the RPC's own timeout and its retries: nobody who reads waits so long.
+ * What an answer waits for may hang for as long as the RPC's own timeout and its retries: nobody who asks waits so
+ * long, our own client included. What is being read is left to its end, which nobody hears of.
  * @throws ApiError UPSTREAM once the budget is spent; what the endpoint throws.
  */
 async function answerInTime(
@@ -167,12 +177,13 @@ async function answerInTime(
   input: AnyInput,
 ): Promise<unknown> {
   const answer = endpoint.answer?.(context, input);
-  if (endpoint.method !== 'get' || endpoint.deadline === 'own') return await answer;
+  const budgetMs = budgetOf(endpoint, context);
+  if (budgetMs === null) return await answer;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     const refuse = () =>
       reject(new ApiError('UPSTREAM', 'the chain or the store does not answer in time: retry'));
-    timer = setTimeout(refuse, context.readBudgetMs);
+    timer = setTimeout(refuse, budgetMs);
   });
   try {
     return await Promise.race([answer, late]);

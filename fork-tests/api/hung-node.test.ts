@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { useFork } from '../harness/fork.ts';
+import { legacyClient } from './mcp-client.ts';
 import { expectError, launchApi } from './use-api.ts';
 
 const fork = useFork();
@@ -44,6 +45,70 @@ test('reads of a frozen node answer long before its timeout: old marks that say 
     expect((await api.get(`/v1/wallet/${alice}`)).status).toBe(200);
   } finally {
     if (frozen) freeze('SIGCONT');
+    await api.stop();
+    rmSync(api.folder, { recursive: true, force: true });
+  }
+});
+
+test('builds, tools and sell routes of a frozen node are refused long before its timeout, and go on when it does', async () => {
+  const api = await launchApi(fork.url, fork.deployment, {
+    RPC_TIMEOUT_MS: '120000',
+    // Reads are given longer than anybody here waits: what is refused was refused for the other budget.
+    READ_BUDGET_MS: '120000',
+    BUILD_BUDGET_MS: '1000',
+  });
+  let frozen = false;
+  const freeze = (signal: 'SIGSTOP' | 'SIGCONT') => {
+    process.kill(fork.anvil.pid, signal);
+    frozen = signal === 'SIGSTOP';
+  };
+  const tools = await legacyClient(api.url);
+  try {
+    await api.settled();
+    const address = fork.accounts.alice.account.address;
+    const key = fork.accounts.agent.account.address;
+    const vault = fork.vault('MAG7');
+    const id = `0x${'ab'.repeat(32)}`;
+    const own = { ticker: 'MAG7', address };
+    const buy = { ...own, amountUsdg: 50 };
+    const trade = { owner: address, key, ticker: 'MAG7', side: 'buy', amountUsdg: 50 };
+    const cancel = { orderId: id, escrow: fork.deployment.limitEscrow, address };
+    const shares = '1000000000000000000';
+    const bodies: Record<string, object> = {
+      '/v1/tx/buy': buy,
+      '/v1/tx/sell': { ...own, shares },
+      '/v1/tx/exit': { ...own, shares, stopNav: 1 },
+      '/v1/tx/limit': buy,
+      '/v1/tx/redeem': { ...own, shares, mode: 'inkind' },
+      '/v1/tx/cancel': cancel,
+      '/v1/tx/schedule': { ...buy, buys: 3, everyHours: 24 },
+      '/v1/agent/trade': trade,
+    };
+    freeze('SIGSTOP');
+    const answers = await Promise.all([
+      ...Object.entries(bodies).map(([path, body]) => api.post(path, body)),
+      api.get(`/v1/leverage/sell-routes?vault=${vault}&shares=${shares}`),
+    ]);
+    for (const answer of answers) expectError(answer, 502, 'UPSTREAM', /in time/);
+    const calls = { buy, sell: { ...own, shares }, order: { kind: 'cancel', ...cancel } };
+    const called = Object.entries({ ...calls, agent_trade: trade }).map(async ([name, input]) => {
+      const { isError, structuredContent } = await tools.call(`basket_${name}`, input);
+      expect({ name, isError, ...structuredContent }).toMatchObject({
+        name,
+        isError: true,
+        code: 'UPSTREAM',
+        retryable: true,
+        next: 'wait',
+      });
+    });
+    await Promise.all(called);
+
+    freeze('SIGCONT');
+    await api.marksSettled();
+    expect((await api.post('/v1/tx/buy', buy)).status).toBe(200);
+  } finally {
+    if (frozen) freeze('SIGCONT');
+    await tools.close();
     await api.stop();
     rmSync(api.folder, { recursive: true, force: true });
   }
