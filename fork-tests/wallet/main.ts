@@ -60,6 +60,16 @@ const print = (value: unknown): void => {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 };
 
+/**
+ * Of a refusal by the chain the contract's reason: the node words it from raw bytes. An error of ours says what is the
+ * matter already, whatever caused it.
+ */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof BaseError)) return (error as Error).message;
+  const revert = revertDataOf(error);
+  return revert === null ? error.shortMessage : `it would revert: ${describeRevert(revert)}`;
+}
+
 try {
   const [command = 'help', first, second, third] = process.argv.slice(2);
   const wallet = await openWallet();
@@ -90,14 +100,6 @@ try {
       throw new UsageError(USAGE);
   }
 } catch (error) {
-  // A contract's reason first: the node words it from raw bytes.
-  const revert = revertDataOf(error);
-  const said =
-    revert !== null
-      ? `it would revert: ${describeRevert(revert)}`
-      : error instanceof BaseError
-        ? error.shortMessage
-        : (error as Error).message;
-  process.stderr.write(`${said}\n`);
+  process.stderr.write(`${wordsOf(error)}\n`);
   process.exitCode = 1;
 }

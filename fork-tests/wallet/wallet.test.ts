@@ -1,8 +1,15 @@
 /** The dev wallet against a chain whose market runs: what the README's loop does, under the conditions it does it. */
-
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { encodeFunctionData } from 'viem';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { basketVaultAbi, marketMakerAbi } from '../../contracts-abi/generated/index.ts';
+import {
+  accountFactoryAbi,
+  basketVaultAbi,
+  marketMakerAbi,
+} from '../../contracts-abi/generated/index.ts';
 import { startAnvil } from '../anvil.ts';
 import { CHAIN_ARGUMENTS } from '../chain/arguments.ts';
 import { type ChainClient, connect, write } from '../chain/client.ts';
@@ -72,4 +79,49 @@ it('sends with gas to spare, and fails in words when it would revert or grants t
     args: [devAccount('bob').account.address, 10n ** 30n],
   });
   await expect(sendCall(wallet, 'dave', basket.vault, tooMuch)).rejects.toThrow();
+});
+
+/** The command as it is typed, with this on its standard input. */
+function walletCommand(deploymentFile: string, words: string[], input = ''): Promise<string> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      ['--import', 'tsx', 'fork-tests/wallet/main.ts', ...words],
+      { env: { ...process.env, RPC_URLS: wallet.rpcUrl, DEPLOYMENT_FILE: deploymentFile } },
+      (_error, _stdout, stderr) => resolve(stderr),
+    );
+    child.stdin?.end(input);
+  });
+}
+
+it('as a command says what is the matter in its own words, and the reason of a contract where it has none', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'wallet-'));
+  const file = join(folder, 'deployment.json');
+  try {
+    writeFileSync(file, JSON.stringify(manifest.deployment));
+    await grant(wallet, 'bob', 'agent', 50);
+    const opening = encodeFunctionData({
+      abi: accountFactoryAbi,
+      functionName: 'openAndGrant',
+      args: [
+        {
+          key: devAccount('carol').account.address,
+          validUntil: Number((await client.getBlock()).timestamp) + 86_400,
+          maxSlippageBps: 100,
+          coverEnabled: false,
+          dailyLimit: 1_000_000n,
+          coverDailyLimit: 0n,
+        },
+      ],
+    });
+    const tx = { to: manifest.deployment.accountFactory, data: opening, value: '0' };
+    const [granting, sending] = await Promise.all([
+      walletCommand(file, ['grant', 'bob', 'carol', '1000']),
+      walletCommand(file, ['send', 'bob'], JSON.stringify({ tx })),
+    ]);
+    expect(granting).toMatch(/^bob has granted another key already: .* \/approve\n$/);
+    expect(sending).toBe('it would revert: GrantExists()\n');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
