@@ -11,9 +11,11 @@ import type { World } from './chain/world.ts';
 import { considerArming } from './consider-arming.ts';
 import type { DecisionTag, KeeperContext } from './context.ts';
 import { applyEvent, decide, usdgText } from './outcome.ts';
+import type { ForeignStanding } from './foreign-guard.ts';
+import { capByLoss, leastMoved } from './policy/breaker.ts';
 import { DUTY_PERIOD_MS, judgeDuty } from './policy/duty.ts';
 import { type FillVerdict, judgeFill, withHeadroom } from './policy/fill.ts';
-import { gate, type PatienceEvent } from './policy/patience.ts';
+import { gate, LONGEST_WAIT_MS, type PatienceEvent } from './policy/patience.ts';
 import { judgeProfit } from './policy/profit.ts';
 import { type Considered, send, type Terms } from './send.ts';
 import { isCover, isFill, kindOf, recurs, type Work } from './work.ts';
@@ -46,6 +48,18 @@ export async function consider(
     return tag === 'unavailable' ? 'chain_unavailable' : 'decided';
   };
 
+  /** Work of a contract that is stopped, or that has something under way. */
+  const holdsBack = async (
+    foreign: Exclude<ForeignStanding, { tag: 'go' }>,
+  ): Promise<Considered> => {
+    if (foreign.tag === 'stopped') {
+      const ms = Math.min(foreign.untilMs - now(), LONGEST_WAIT_MS);
+      return ends('contract_stopped', foreign.why, { tag: 'wait', ms });
+    }
+    await applyEvent(context, jobKey, { tag: 'wait', ms: 1_000 });
+    return 'waited';
+  };
+
   const standing = await standingOf(kindOf(first), jobKey, journal, sender);
   const attempt =
     standing.tag === 'free'
@@ -60,6 +74,11 @@ export async function consider(
       ms: standing.tag === 'mined' ? 10_000 : 1_000,
     });
     return 'waited';
+  }
+
+  if (first.type === 'foreign') {
+    const foreign = await context.foreign.stand(first);
+    if (foreign.tag !== 'go') return holdsBack(foreign);
   }
 
   // What it needed last time is known: without a new simulation while that does not pay. A duty need not pay.
@@ -131,12 +150,26 @@ export async function consider(
       reason: `it pays less than promised: ${detail}`,
     });
   }
+  if (verdict.tag === 'send' && variant.type === 'foreign') {
+    return context.foreign.inTurn(variant.contract, async () => {
+      const foreign = await context.foreign.stand(variant);
+      if (foreign.tag !== 'go') return holdsBack(foreign);
+      const cap = capByLoss(verdict, foreign.leftUsdg, world.market);
+      if (cap.tag === 'over') {
+        const detail = `may cost ${usdgText(cap.costUsdg)} of gas, work of its contract may lose ${usdgText(foreign.leftUsdg)} (KEEPER_FOREIGN_LOSS_USDG)`;
+        return ends('over_budget', detail, { tag: 'does_not_pay' });
+      }
+      const { feeToleranceBps } = context.rules;
+      const leastUsdg = leastMoved(variant.promisedUsdg, simulation.gainUsdg, feeToleranceBps);
+      return sends({ ...verdict, maxFeePerGas: cap.maxFeePerGas, duty: false, leastUsdg });
+    });
+  }
   if (verdict.tag === 'send') {
     const terms = { ...verdict, duty: false };
     if (collect === undefined || !isFill(variant)) return sends(terms);
     const { gas, gainUsdg } = simulation;
     collect({ work: variant, attempt, terms, gas, gainUsdg, fingerprint });
-    return 'decided';
+    return 'collected';
   }
   if (verdict.tag === 'unknown_price' || !isCover(variant)) {
     return ends(...unprofitable(verdict, simulation.gainUsdg));

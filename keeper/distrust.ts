@@ -4,6 +4,8 @@ import type { KeeperMetrics } from './metrics.ts';
 import { isDropped, strike, TRUST_RULES, TRUSTED, type Trust } from './policy/trust.ts';
 
 export type Distrust = {
+  /** The keeper's own discovery among the sources; null where there is none. */
+  own: number | null;
   isDropped(source: number): boolean;
   /** Notes that `what` of this source was refused, or paid less than promised. */
   strike(source: number, what: string): void;
@@ -22,6 +24,7 @@ export function createDistrust(options: {
   /** By index of the configured sources: bounded by their number. */
   const trusts = new Map<number, Trust>();
   return {
+    own: own ?? null,
     isDropped: (source) => source !== own && isDropped(trusts.get(source) ?? TRUSTED, now()),
     strike(source, what) {
       const before = trusts.get(source) ?? TRUSTED;

@@ -5,13 +5,14 @@ import { intentKeyOf } from './attempts.ts';
 import type { World } from './chain/world.ts';
 import type { KeeperContext } from './context.ts';
 import { applyEvent, decide, recordOutcome, usdgText } from './outcome.ts';
+import { gasCostUsdg } from './policy/profit.ts';
 import type { AttemptKind, Work } from './work.ts';
 
 /** What is not broadcast within this time by the chain's clock is not worth sending any more. */
 export const SEND_WITHIN_SECONDS = 60n;
 
 /** What the tick needs to know of one order's way. */
-export type Considered = 'waited' | 'decided' | 'sent' | 'chain_unavailable';
+export type Considered = 'waited' | 'decided' | 'collected' | 'sent' | 'chain_unavailable';
 
 /** The bounds within which a transaction goes out, and what is expected of it. */
 export type Terms = {
@@ -21,6 +22,8 @@ export type Terms = {
   /** Fee less cost; below zero for a duty. */
   profitUsdg: bigint;
   duty: boolean;
+  /** Of foreign work: what its receipt must move to us at least. */
+  leastUsdg?: bigint;
 };
 
 /** Hands one transaction to the sender, the attempt's row first. */
@@ -64,6 +67,7 @@ export async function send(
     return 'decided';
   }
   const intentKey = intentKeyOf(kind, jobKey, attempt);
+  const { ethPrice } = world.market;
   await journal.openAttempt({
     intentKey,
     jobKey,
@@ -74,7 +78,11 @@ export async function send(
     ticker: work.ticker,
     duty: terms.duty,
     expectedUsdg: terms.profitUsdg,
+    atRiskUsdg:
+      ethPrice === null ? null : gasCostUsdg(terms.gasLimit, terms.maxFeePerGas, ethPrice),
+    leastUsdg: terms.leastUsdg ?? null,
   });
+  if (work.type === 'foreign') context.foreign.sent(work);
   const state: IntentState = await sender.submit(
     {
       key: intentKey,
@@ -92,6 +100,6 @@ export async function send(
   );
   if (state.tag !== 'refused') await applyEvent(context, jobKey, { tag: 'progress' }, fingerprint);
   const row = await journal.lastAttempt(jobKey, kind);
-  if (row !== null) await recordOutcome(context, row, state, world.market.ethPrice);
+  if (row !== null) await recordOutcome(context, row, state, ethPrice);
   return 'sent';
 }

@@ -12,10 +12,11 @@ import { admitCover } from './firewall/admit-cover.ts';
 import type { KnownProtocol } from './firewall/known-protocol.ts';
 import { runBounded } from './loop.ts';
 import { applyEvent, decide, settleAttempts } from './outcome.ts';
+import { takeTurns, Turns } from './policy/turns.ts';
 import type { SourceAnswer } from './source/job-source.ts';
 import { Throttle } from './throttle.ts';
 import type { Distrust } from './distrust.ts';
-import { type CoverType, isCover, type Work, workKeyOf } from './work.ts';
+import { type CoverType, type Work, workKeyOf } from './work.ts';
 
 /** A tick starts no further order after this long; the rest comes first in nobody's way at the next tick. */
 const TICK_BUDGET_MS = 20_000;
@@ -195,14 +196,7 @@ export function createTicker(options: {
     const endsAt = now() + TICK_BUDGET_MS;
     let faults = 0;
     const faulty: StoreFaults = { faults: [] };
-    const dearest = (variants: readonly Work[]) =>
-      variants.reduce((most, { promisedUsdg }) => (promisedUsdg > most ? promisedUsdg : most), 0n);
-    // A snapshot has an hour and holds up everybody's payout: it comes before what only pays more.
-    const first = ([work]: readonly Work[]): number =>
-      work !== undefined && isCover(work) && work.type !== 'payout' ? 0 : 1;
-    const sorted = [...orders].toSorted(
-      ([, a], [, b]) => first(a) - first(b) || (dearest(b) > dearest(a) ? 1 : -1),
-    );
+    const turns = new Turns();
     const ready: Ready[] = [];
     const faulted = async (jobKey: string, err: unknown): Promise<void> => {
       logger.error({ err, job: jobKey }, 'considering a job failed');
@@ -210,14 +204,18 @@ export function createTicker(options: {
     };
     const sendCollected = (): Promise<void> => sendReady(context, ready.splice(0), world, faulted);
     await runBounded(
-      sorted,
+      takeTurns(orders, options.distrust.own),
       options.concurrency,
-      async ([jobKey, variants]) => {
+      async ([jobKey, listed]) => {
+        // A source may have lost its turns, or its name, within this very tick.
+        const variants = listed.filter(({ source }) => !options.distrust.isDropped(source));
+        if (!turns.has(variants)) return;
         try {
           const considered = await consider(context, variants, world, (one) => ready.push(one));
           if (ready.length >= context.batchMax) await sendCollected();
           if (considered === 'chain_unavailable') faults += 1;
           else if (considered !== 'waited') faults = 0;
+          if (considered === 'decided') turns.charge(variants);
         } catch (err) {
           await faulted(jobKey, err);
         }
@@ -246,6 +244,7 @@ export function createTicker(options: {
         status.storeFault = error instanceof Error ? error.name : 'unknown fault';
         throw error;
       }
+      metrics.foreignStopped.set(context.foreign.stopped());
       metrics.jobsQuarantined.set(context.memories.quarantined(now()));
       metrics.ticks.inc({ result: 'ok' });
       stopTimer();
