@@ -149,6 +149,31 @@ describe('the HTTP server', () => {
     expect(await (await post(url, '{"a":1}')).json()).toEqual({ got: { a: 1 } });
   });
 
+  it.each([
+    ['of another type', 'a=1', 'application/x-www-form-urlencoded'],
+    ['that is malformed', '{bad', 'application/json'],
+    ['over the limit', JSON.stringify({ a: 'x'.repeat(100_000) }), 'application/json'],
+  ])('refuses path and method before a body %s', async (_name, body, type) => {
+    const url = await serve();
+    const unknown = await post(`${url}/nothing`, body, type);
+    expect(unknown.status).toBe(404);
+    expect(await unknown.json()).toMatchObject({ code: 'NOT_FOUND', retryable: false });
+    for (const path of ['/also', '/health']) {
+      const wrong = await post(url + path, body, type);
+      expect([path, wrong.status, wrong.headers.get('allow')]).toEqual([
+        path,
+        405,
+        'GET, HEAD, OPTIONS',
+      ]);
+      expect(await wrong.json()).toMatchObject({ code: 'METHOD_NOT_ALLOWED', retryable: false });
+    }
+    const init = { method: 'PUT', body, headers: { 'content-type': type } };
+    expect((await fetch(`${url}/thing/1`, init)).status).toBe(405);
+    expect((await fetch(`${url}/thing/1`, { ...init, method: 'OPTIONS' })).status).toBe(204);
+    // What the path takes is still looked at.
+    expect([400, 413, 415]).toContain((await post(`${url}/thing/1`, body, type)).status);
+  });
+
   it.each(['gzip', 'deflate', 'br'])(
     'refuses a body that is not the %s it claims',
     async (encoding) => {

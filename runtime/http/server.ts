@@ -49,7 +49,10 @@ export type HttpAppOptions = {
 export type HttpApp = {
   /** Answers everything; to listen with. */
   app: RequestListener;
-  /** Adds a route; other methods on the path answer 405 with `Allow`. GET also answers HEAD. */
+  /**
+   * Adds a route, whose handlers find the body parsed; other methods on the path answer 405 with `Allow`, whatever body
+   * they bring. GET also answers HEAD.
+   */
   route: (method: Method, path: string, ...handlers: RequestHandler[]) => void;
   /** Lets a GET that `route` has added be answered before Express; both ways must say the same. */
   share: (route: SharedRoute) => void;
@@ -96,7 +99,8 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
 
   app.use(compressed);
   addOperatorRoutes(app, options);
-  app.use(requireJson, parseJson(options));
+  // Part of each route: a body that goes nowhere is not read, and cannot be refused before its path or method is.
+  const readBody: readonly RequestHandler[] = [requireJson, parseJson(options)];
 
   const methodsOf = new Map<string, Set<string>>(
     ['/health', '/ready', '/metrics'].map((path) => [path, new Set(['GET', 'HEAD'])]),
@@ -109,7 +113,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
       methods.add(method.toUpperCase());
       if (method === 'get') methods.add('HEAD');
       methodsOf.set(path, methods);
-      app[method](path, ...handlers);
+      app[method](path, ...readBody, ...handlers);
     },
     finish: () => {
       for (const [path, methods] of methodsOf) refuseOtherMethods(app, path, methods);
