@@ -31,6 +31,11 @@ contract Till {
         for (uint256 i; i < 3; ++i) out += Math.mulDiv(a, i, b, Math.Rounding.Ceil);
     }
 
+    function twice(uint64 a, bytes memory b) external view returns (uint256 c, bytes memory d) {
+        (uint256 e, address f) = (a, msg.sender);
+        if (f == keeper) (c, d) = (Math.max(a, e), b);
+    }
+
     function empty(uint256 a) external onlyKeeper returns (bool small) {
         assembly { small := lt(a, 7) }
         if (small) keeper = address(0);
@@ -64,7 +69,7 @@ const result = mutate(
 const mutated = Buffer.from(withGuards(result.text, result.guards), 'latin1').toString('utf8');
 
 describe('mutants', () => {
-  it('break each check, comparison, rounding direction, off-by-one and guard once', () => {
+  it('break each check, comparison, rounding direction, off-by-one, value of a pair and guard once', () => {
     const names = result.mutants.map(({ name }) => name).filter((name) => name.startsWith('Till'));
     expect(names).toEqual([
       'Till.onlyKeeper: msg.sender != keeper → ==',
@@ -73,11 +78,21 @@ describe('mutants', () => {
       'Till.share: b != 0 → ==',
       'Till.share: revert Refused(unicode"“”") → left out',
       'Till.share: Math.min(Math.mulDiv(a, b - 1, 7), a / b) → Math.max',
+      'Till.share: Math.min(Math.mulDiv(a, b - 1, 7), a / b) → the first alone',
+      'Till.share: Math.min(Math.mulDiv(a, b - 1, 7), a / b) → the second alone',
       'Till.share: Math.mulDiv(a, b - 1, 7) → rounded up',
       'Till.share: b - 1 → without the 1',
       'Till.share: a / b → rounded up',
       'Till.share: Math.Rounding.Ceil → Floor',
       'Till.share: i < 3 → <=',
+      'Till.twice: (a, msg.sender): a → 0',
+      'Till.twice: (a, msg.sender): msg.sender → 0',
+      'Till.twice: f == keeper → !=',
+      'Till.twice: (Math.max(a, e), b): Math.max(a, e) → 0',
+      'Till.twice: (Math.max(a, e), b): b → 0',
+      'Till.twice: Math.max(a, e) → Math.min',
+      'Till.twice: Math.max(a, e) → the first alone',
+      'Till.twice: Math.max(a, e) → the second alone',
       'Till.empty: lt(a, 7) → or equal',
       'Till.empty: revert Refused("large") → left out',
       'Till.empty: onlyKeeper → left out',

@@ -1,6 +1,6 @@
-// Where a contract can be broken: each check, comparison, rounding direction, off-by-one and guard, once. All mutants
-// of all contracts go into one build, each behind a switch, since compiling takes minutes and running takes seconds:
-// `a < b` becomes `(mutant(7) ? a <= b : a < b)`, and `mutant(7)` is true when the block's coinbase is 7.
+// Where a contract can be broken: each check, comparison, rounding direction, off-by-one, value of a tuple and guard,
+// once. All mutants of all contracts go into one build, each behind a switch, since compiling takes minutes and running
+// takes seconds: `a < b` becomes `(mutant(7) ? a <= b : a < b)`, and `mutant(7)` is true when the block's coinbase is 7.
 import { dirname, relative } from 'node:path';
 
 /** The parts of solc's AST that are read here. `src` is "start:length:file", in bytes. */
@@ -92,6 +92,15 @@ const isUnsigned = (node: Node) =>
 
 const isLiteralOne = (node: Node) => node.nodeType === 'Literal' && node['value'] === '1';
 
+/** Zero as an expression of the node's type; undefined for what has none (structs, arrays, enums). */
+function zeroOf(node: Node): string | undefined {
+  const type = node.typeDescriptions?.typeIdentifier ?? '';
+  const name = /^t_(u?int\d+|bytes\d+|address)$/.exec(type)?.[1];
+  if (name !== undefined) return `${name}(0)`;
+  if (type === 't_bool') return 'false';
+  return /^t_bytes_(memory|calldata|storage)/.test(type) ? 'bytes("")' : undefined;
+}
+
 /** Finds the sites of one file. `text` has one character a byte (latin1). */
 function sitesOf(text: string, ast: Node) {
   const sites: Site[] = [];
@@ -160,11 +169,32 @@ function sitesOf(text: string, ast: Node) {
     } else if (target === 'Math.min' || target === 'Math.max') {
       const other = target === 'Math.min' ? 'Math.max' : 'Math.min';
       either(node, place, `${change} ${other}`, (inner) => `${other}(${argumentsText(inner)})`);
+      for (const [index, part] of (node['arguments'] as Node[]).entries()) {
+        const alone = index === 0 ? 'the first alone' : 'the second alone';
+        either(node, place, `${change} ${alone}`, (inner) => `uint256(${inner(...rangeOf(part))})`);
+      }
     } else if (target === 'Math.ceilDiv') {
       either(node, place, `${change} rounded down`, (inner) => {
         const [over, under] = (node['arguments'] as Node[]).map((part) => inner(...rangeOf(part)));
         return `(${over}) / (${under})`;
       });
+    }
+  }
+
+  /** `(a, b) = (x, y)`, declared or assigned: each value is zero once. What is written as zero stays. */
+  function tuple(value: Node | null | undefined, place: string) {
+    if (value?.nodeType !== 'TupleExpression') return;
+    const parts = (value['components'] as (Node | null)[]).filter((part) => part !== null);
+    if (parts.length < 2) return;
+    for (const part of parts) {
+      const zero = zeroOf(part);
+      if (zero === undefined || part.nodeType === 'Literal') continue;
+      either(
+        part,
+        place,
+        `${snippet(...rangeOf(value))}: ${snippet(...rangeOf(part))} → 0`,
+        () => zero,
+      );
     }
   }
 
@@ -238,7 +268,11 @@ function sitesOf(text: string, ast: Node) {
       }
     } else if (node.nodeType === 'BinaryOperation') binary(node, place);
     else if (node.nodeType === 'FunctionCall') call(node, place);
-    else if (node.nodeType === 'MemberAccess' && /^(Ceil|Floor)$/.test(node.memberName ?? '')) {
+    else if (node.nodeType === 'Assignment' && node.operator === '=') {
+      tuple(node['rightHandSide'] as Node, place);
+    } else if (node.nodeType === 'VariableDeclarationStatement') {
+      tuple(node['initialValue'] as Node | null | undefined, place);
+    } else if (node.nodeType === 'MemberAccess' && /^(Ceil|Floor)$/.test(node.memberName ?? '')) {
       const other = node.memberName === 'Ceil' ? 'Floor' : 'Ceil';
       either(node, place, `${snippet(start, end)} → ${other}`, () => `Math.Rounding.${other}`);
     } else if (node.nodeType === 'ModifierInvocation' && node.kind === 'modifierInvocation') {

@@ -100,6 +100,17 @@ contract BasketRegistryTest is VaultFixture {
         registry.append("TWO");
     }
 
+    function test_aProposedBasketIsAppendedWhole() public {
+        registry.seal();
+        IBasketRegistry.Basket memory proposed = basket("TWO", address(second));
+        proposed.ordersEnabled = false;
+        registry.propose(proposed);
+        skip(7 days);
+        registry.append("TWO");
+        assertEq(keccak256(abi.encode(registry.basketOf("TWO"))), keccak256(abi.encode(proposed)));
+        assertFalse(registry.ordersEnabled(address(second)));
+    }
+
     function test_proposingAgainStartsTheClockAnew() public {
         registry.seal();
         registry.propose(basket("TWO", address(second)));
