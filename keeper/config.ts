@@ -90,6 +90,16 @@ export const keeperOptions = z.object({
       'File of contracts that are not ours whose jobs are executed too: {"contracts":[{"address":"0x…","selectors":["0x…"]}]}.',
     example: '.data/allow-list.json',
   }),
+  KEEPER_FOREIGN_LOSSES: option(intOption(1, 1_000).default(3), {
+    description:
+      'So many losing transactions of one contract of the allow-list within 24 hours stop all of its work: reverted, paid less than simulated, or less than their gas.',
+    example: '3',
+  }),
+  KEEPER_FOREIGN_LOSS_USDG: option(decimalOption(0, 10_000).default(5), {
+    description:
+      'What work of one contract of the allow-list may lose within 24 hours, fees less gas, in dollars, before all of it stops; no single transaction of it may cost more.',
+    example: '5',
+  }),
   KEEPER_DISCOVERY: option(z.enum(DISCOVERY_MODES).default('fallback'), {
     description:
       'Whether the keeper finds work on the chain itself: off, fallback (only while no API answers) or always.',

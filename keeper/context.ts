@@ -4,9 +4,11 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Sender } from '../runtime/sender/types.ts';
 import type { OrderReader } from './chain/order.ts';
 import type { Simulator } from './chain/simulate.ts';
+import type { ForeignGuard } from './foreign-guard.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Memories } from './memory.ts';
 import type { KeeperMetrics } from './metrics.ts';
+import type { BreakerRules } from './policy/breaker.ts';
 import type { FillRules } from './policy/fill.ts';
 import type { PatienceRules } from './policy/patience.ts';
 
@@ -27,6 +29,9 @@ export type KeeperContext = {
   dutyBudgetUsdg: bigint;
   /** Runs one at a time, in order. */
   dutyTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  /** What work of one foreign contract may lose. */
+  breaker: BreakerRules;
+  foreign: ForeignGuard;
   usdg: Address;
   multicall3: Address;
   /** Most fills in one transaction; 1: each by itself. */
@@ -53,6 +58,8 @@ export type DecisionTag =
   | 'quarantined'
   | 'unavailable'
   | 'short_fee'
+  | 'unpaid'
+  | 'contract_stopped'
   | 'does_not_pay'
   | 'unknown_price'
   | 'auction_running'

@@ -25,7 +25,15 @@ export function createKeeperMetrics(metrics: Metrics) {
       'sources_dropped_total',
       'Times that a source was no longer asked for a while, because of what it listed.',
     ),
+    foreignStopped: metrics.gauge(
+      'foreign_contracts_stopped',
+      'Contracts of the allow-list whose work is stopped now for what it lost.',
+    ),
     jobsQuarantined: metrics.gauge('jobs_quarantined', 'Jobs in quarantine now.'),
+    timelinesLeftOut: metrics.counter(
+      'timelines_left_out_total',
+      'Jobs that never ran and of which nothing was written down, because their source lists too many.',
+    ),
     decisions: metrics.counter('decisions_total', 'Decisions about jobs.', ['decision']),
     outcomes: metrics.counter('transactions_total', 'Transactions by kind and final outcome.', [
       'kind',

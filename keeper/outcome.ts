@@ -19,6 +19,7 @@ const MILESTONES: ReadonlySet<DecisionTag> = new Set(['sent', 'executed', 'armed
 const SURPRISES: ReadonlySet<DecisionTag> = new Set([
   'refused',
   'short_fee',
+  'unpaid',
   'quarantined',
   'reverted',
   'not_sent',
@@ -209,26 +210,39 @@ async function recordIncluded(
   } else if (attempt.kind === 'arm') {
     if (isNew) await decide(context, attempt.jobKey, 'armed', cost, state.hash);
   } else if (feeKnown && (isNew || attempt.feeUsdg === null)) {
-    if (told !== null && !told.done) {
-      context.logger.error(
-        { job: attempt.jobKey, hash: state.hash },
-        'a mined transaction does not tell that its work was done for us',
-      );
-    }
-    const fee = `fee ${usdgText(feeUsdg ?? 0n)} received`;
-    await decide(
-      context,
-      attempt.jobKey,
-      'executed',
-      `${attempt.kind}, ${fee}, ${cost}`,
-      state.hash,
-    );
+    await recordPaid(context, attempt, { feeUsdg: feeUsdg ?? 0n, told, cost, hash: state.hash });
   }
   if (settled) {
     metrics.outcomes.inc({ kind: attempt.kind, outcome: state.tag });
     if (feeUsdg !== null && feeUsdg > 0n) metrics.feesReceived.inc(Number(feeUsdg) / 1e6);
     if (costUsdg !== null) metrics.gasSpent.inc(Number(costUsdg) / 1e6);
   }
+}
+
+/** Says what a mined transaction paid, and whether that is what it was sent for. */
+async function recordPaid(
+  context: KeeperContext,
+  { jobKey, kind, leastUsdg }: Attempt,
+  paid: { feeUsdg: bigint; told: Told | null; cost: string; hash: Hex },
+): Promise<void> {
+  const { feeUsdg, told, cost, hash } = paid;
+  const fee = `fee ${usdgText(feeUsdg)} received`;
+  if (leastUsdg !== null && feeUsdg < leastUsdg) {
+    const detail = `${kind}, ${fee}, not ${usdgText(leastUsdg)} as in its simulation, ${cost}`;
+    await decide(context, jobKey, 'unpaid', detail, hash);
+    // It cost gas for nothing, as a revert does.
+    const reason = `${kind} pays less on chain than in its simulation`;
+    await applyEvent(context, jobKey, { tag: 'reverted_on_chain', reason });
+    context.foreign.unpaid(jobKey);
+    return;
+  }
+  if (told !== null && !told.done) {
+    context.logger.error(
+      { job: jobKey, hash },
+      'a mined transaction does not tell that its work was done for us',
+    );
+  }
+  await decide(context, jobKey, 'executed', `${kind}, ${fee}, ${cost}`, hash);
 }
 
 /** Whose balance an attempt's fee came to: our protocol pays the executor named, other services their sender. */

@@ -1,10 +1,11 @@
 /** What of the settings is policy: the numbers that decide what is sent, in chain units. */
 import { type KeeperConfig, usdgOf } from './config.ts';
 import type { KeeperContext } from './context.ts';
+import { BREAKER_WINDOW_MS } from './policy/breaker.ts';
 
 export function policyOf(
   config: KeeperConfig,
-): Pick<KeeperContext, 'rules' | 'arming' | 'dutyBudgetUsdg' | 'batchMax'> {
+): Pick<KeeperContext, 'rules' | 'arming' | 'dutyBudgetUsdg' | 'breaker' | 'batchMax'> {
   return {
     rules: {
       minProfitUsdg: usdgOf(config.KEEPER_MIN_PROFIT_USDG),
@@ -15,6 +16,11 @@ export function policyOf(
     },
     arming: config.KEEPER_ARM,
     dutyBudgetUsdg: usdgOf(config.KEEPER_DUTY_BUDGET_USDG),
+    breaker: {
+      windowMs: BREAKER_WINDOW_MS,
+      mostLosses: config.KEEPER_FOREIGN_LOSSES,
+      mostLossUsdg: usdgOf(config.KEEPER_FOREIGN_LOSS_USDG),
+    },
     batchMax: config.KEEPER_BATCH_MAX,
   };
 }

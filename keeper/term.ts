@@ -25,6 +25,7 @@ import { Discovery } from './discovery/discovery.ts';
 import { withDiscovery } from './discovery/plug.ts';
 import type { Distrust } from './distrust.ts';
 import { readKnownProtocol, type ForeignContracts } from './firewall/known-protocol.ts';
+import { createForeignGuard } from './foreign-guard.ts';
 import { createJournal } from './journal/journal.ts';
 import type { StoreTables } from './journal/migrations.ts';
 import { createHousekeeping, type Housekeeping } from './housekeeping/housekeeping.ts';
@@ -244,8 +245,11 @@ function contextOf(
   const [executor] = standing.accounts;
   if (executor === undefined) throw new ConfigError('no wallet');
   const journal = createJournal(store.db, steadyNow, fence);
+  const keeperLogger = standing.logger.child({ module: 'keeper' });
+  const policy = policyOf(config);
+  const distrusts = (source: number, what: string): void => distrust.strike(source, what);
   return {
-    logger: standing.logger.child({ module: 'keeper' }),
+    logger: keeperLogger,
     metrics: standing.keeperMetrics,
     journal,
     memories: createMemories({
@@ -263,13 +267,21 @@ function contextOf(
       extras: createGasExtras({ now: steadyNow }),
     }),
     orders: createOrderReader(client, config.RPC_TIMEOUT_MS),
-    ...policyOf(config),
+    ...policy,
     patience: PATIENCE_RULES,
     executor: executor.address,
     dutyTurn: inTurn(),
+    foreign: createForeignGuard({
+      journal,
+      rules: policy.breaker,
+      distrust: distrusts,
+      metrics: standing.keeperMetrics,
+      logger: keeperLogger,
+      now: steadyNow,
+    }),
     usdg: deployment.usdg,
     multicall3: deployment.multicall3,
-    distrust: (source, what) => distrust.strike(source, what),
+    distrust: distrusts,
     dryRun: standing.dryRun,
     wouldEarn: standing.wouldEarn,
     submitTimeoutMs: SUBMIT_TIMEOUT_MS,

@@ -27,6 +27,23 @@ export const payingCode = (usdg: Address): Hex =>
   // CALLER at 4, the amount at 36
   `0x${selectorInMemory('function transfer(address,uint256)')}33600452600435602452${callUsdg(usdg, '44', '3b')}`;
 
+/** What a contract may ask to find out whether it is simulated, where the node then answers zero. */
+const TELLS = { baseFee: '48', gasPrice: '3a' } as const;
+
+/** Pays as {@link payingCode} while `tell` is zero; on chain it does nothing and succeeds, or reverts. */
+export const cheatingCode = (
+  usdg: Address,
+  tell: keyof typeof TELLS,
+  onChain: 'nothing' | 'revert',
+): Hex => {
+  const end = onChain === 'nothing' ? '00' : '60006000fd';
+  const place = (5 + end.length / 2).toString(16).padStart(2, '0');
+  // `tell` ISZERO, JUMPI over the end to where it pays, and stops whatever the token says.
+  const body = `${selectorInMemory('function transfer(address,uint256)')}33600452600435602452`;
+  const pays = `6020600060446000600073${usdg.slice(2).toLowerCase()}5af100`;
+  return `0x${TELLS[tell]}1560${place}57${end}5b${body}${pays}`;
+};
+
 /** Takes the amount from its caller, where the caller ever gave it an allowance. */
 export const takingCode = (usdg: Address): Hex =>
   // CALLER at 4, ADDRESS at 36, the amount at 68

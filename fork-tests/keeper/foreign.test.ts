@@ -2,15 +2,28 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Address, erc20Abi, numberToHex } from 'viem';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { performance } from 'node:perf_hooks';
+import { type Address, erc20Abi, type Hex, numberToHex } from 'viem';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { write } from '../chain/client.ts';
 import { useFork } from '../harness/fork.ts';
 import { startProxy } from '../proxy/proxy.ts';
-import { payingCode, placeContract, WORK_SELECTOR, workCall } from './foreign-contracts.ts';
+import {
+  cheatingCode,
+  payingCode,
+  placeContract,
+  WORK_SELECTOR,
+  workCall,
+} from './foreign-contracts.ts';
 import { startJobServer, stopJobServers } from './job-server.ts';
 import { balanceOf } from './orders.ts';
-import { launchKeeper, metricOf, stopKeepers } from './use-keeper.ts';
+import {
+  type KeeperUnderTest,
+  launchKeeper,
+  metricOf,
+  restartKeeper,
+  stopKeepers,
+} from './use-keeper.ts';
 
 const FOREIGN: Address = '0x00000000000000000000000000000000f0e16e00';
 const ALLOW_LIST = join(tmpdir(), `keeper-foreign-${process.pid}.json`);
@@ -31,6 +44,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  vi.restoreAllMocks();
   await stopKeepers();
   await stopJobServers();
   rmSync(ALLOW_LIST, { force: true });
@@ -129,5 +143,119 @@ describe('a job of another service', () => {
     await keeper.tick();
     expect(await metricOf(keeper, 'jobs_refused_total', '"unsupported_type"')).toBe(1);
     expect(await fork.client.getTransactionCount({ address: keeper.executor })).toBe(0);
+  });
+});
+
+const sentBy = ({ executor }: KeeperUnderTest) =>
+  fork.client.getTransactionCount({ address: executor });
+
+async function decisionsOf(keeper: KeeperUnderTest, number: number) {
+  const [timeline] = await keeper.journal.timeline(idOf(number));
+  return timeline?.decisions ?? [];
+}
+
+const placeCheat = (...cheat: [tell: 'baseFee' | 'gasPrice', onChain: 'nothing' | 'revert']) =>
+  placeContract(fork, FOREIGN, cheatingCode(fork.deployment.usdg, ...cheat));
+
+/** Lists twenty jobs that nobody saw before, `ticks` times. */
+async function flood(
+  keeper: KeeperUnderTest,
+  source: Awaited<ReturnType<typeof startJobServer>>,
+  ticks: number,
+  from = 1,
+): Promise<void> {
+  let number = from;
+  for (let tick = 0; tick < ticks; tick += 1) {
+    source.jobs(Array.from({ length: 20 }, () => jobOf(number++, 1_500_000n, 1_500_000n)));
+    await keeper.tick();
+    await keeper.settle(10_000);
+  }
+}
+
+describe('a contract that does on chain what it does not in a simulation', () => {
+  test('and pays nothing there: three transactions, then none for a day, restart or not', async () => {
+    await placeCheat('baseFee', 'nothing');
+    const source = await startJobServer();
+    const keeper = await launchKeeper(fork, [source.url], { env });
+    await flood(keeper, source, 6);
+    expect(await sentBy(keeper)).toBe(3);
+    expect(await metricOf(keeper, 'decisions_total', '"unpaid"')).toBe(3);
+    expect(await metricOf(keeper, 'decisions_total', '"executed"')).toBe(0);
+    // Of the source that listed them nobody asks any more.
+    expect(await metricOf(keeper, 'sources_dropped_total')).toBe(1);
+    expect((await decisionsOf(keeper, 1)).at(-1)).toMatchObject({
+      decision: 'unpaid',
+      detail: expect.stringMatching(
+        /^foreign, fee \$0 received, not \$1\.485 as in its simulation/,
+      ),
+    });
+
+    const next = await restartKeeper(keeper);
+    await flood(next, source, 2, 1_000);
+    expect(await sentBy(next)).toBe(3);
+    expect(await metricOf(next, 'foreign_contracts_stopped')).toBe(1);
+    expect(await decisionsOf(next, 1_000)).toMatchObject([
+      {
+        decision: 'contract_stopped',
+        detail: expect.stringMatching(
+          /is stopped until 20.*: 3 of its transactions lost within 24 hours, .*KEEPER_FOREIGN_LOSSES 3/,
+        ),
+      },
+    ]);
+  });
+
+  test('and reverts there: what its source says of it anew each time buys no further try', async () => {
+    await placeCheat('gasPrice', 'revert');
+    const real = performance.now.bind(performance);
+    let ahead = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => real() + ahead);
+    const source = await startJobServer();
+    const keeper = await launchKeeper(fork, [source.url], { env });
+    for (let tick = 0; tick < 30; tick += 1) {
+      source.jobs([jobOf(1, 1_400_000n + BigInt(tick), 1_500_000n)]);
+      await keeper.tick();
+      await keeper.settle(3_000);
+      ahead += 31_000;
+    }
+    expect(await sentBy(keeper)).toBe(3);
+    expect((await decisionsOf(keeper, 1)).at(-1)?.decision).toBe('contract_stopped');
+    // A day later the first of the three is forgotten, and one more try is due.
+    ahead += 86_400_000;
+    await keeper.tick();
+    await keeper.settle(3_000);
+    expect(await sentBy(keeper)).toBe(4);
+  });
+
+  test('has no more than one transaction under way', async () => {
+    const source = await startJobServer();
+    source.jobs([1, 2, 3, 4].map((number) => jobOf(number, 1_500_000n, 1_500_000n)));
+    const keeper = await launchKeeper(fork, [source.url], { env });
+    const pool = (): Promise<{ pending: Hex }> =>
+      fork.client.request({ method: 'txpool_status' } as never);
+    await fork.client.setAutomine(false);
+    try {
+      await keeper.tick();
+      expect(Number((await pool()).pending)).toBe(1);
+    } finally {
+      await fork.client.setAutomine(true);
+      await fork.client.mine({ blocks: 1 });
+    }
+    expect(await keeper.settle(10_000)).toBe(true);
+  });
+
+  test('may not cost more than what it may lose, whatever it pays in the simulation', async () => {
+    const source = await startJobServer();
+    source.jobs([jobOf(1, 15_000_000n, 15_000_000n)]);
+    const keeper = await launchKeeper(fork, [source.url], {
+      env: { ...env, KEEPER_FOREIGN_LOSS_USDG: '0.000001' },
+    });
+    await keeper.tick();
+    expect(await decisionsOf(keeper, 1)).toMatchObject([
+      {
+        decision: 'over_budget',
+        detail: expect.stringMatching(/^may cost \$0\.\d+ of gas, .* may lose \$0\.000001 /),
+      },
+    ]);
+    expect(await sentBy(keeper)).toBe(0);
   });
 });

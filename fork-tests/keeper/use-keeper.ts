@@ -62,9 +62,23 @@ export async function launchKeeper(
   settings: KeeperSettings = {},
 ): Promise<KeeperUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'basket-keeper-'));
-  const env = keeperEnv(fork, apiUrls, folder, settings);
+  return startIn(folder, keeperEnv(fork, apiUrls, folder, settings), settings.dryRun ?? false);
+}
+
+/** Ends this keeper and starts the next one on what it left. */
+export async function restartKeeper(keeper: KeeperUnderTest): Promise<KeeperUnderTest> {
+  await keeper.stop();
+  running.splice(running.indexOf(keeper), 1);
+  return startIn(keeper.folder, keeper.env, false);
+}
+
+async function startIn(
+  folder: string,
+  env: Record<string, string>,
+  dryRun: boolean,
+): Promise<KeeperUnderTest> {
   const config = loadConfig(keeperConfigSchema, env);
-  const mode = { dryRun: settings.dryRun ?? false, serve: true };
+  const mode = { dryRun, serve: true };
   const keeper = await createKeeper(config, createLogger('keeper', config.LOG_LEVEL), mode);
   const started = { ...keeper, folder, env };
   running.push(started);

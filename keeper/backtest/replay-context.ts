@@ -9,6 +9,7 @@ import { createGasExtras } from '../chain/gas-extra.ts';
 import { createSimulator } from '../chain/simulate.ts';
 import type { KeeperConfig } from '../config.ts';
 import type { KeeperContext } from '../context.ts';
+import { createForeignGuard } from '../foreign-guard.ts';
 import { createJournal } from '../journal/journal.ts';
 import type { StoreTables } from '../journal/migrations.ts';
 import { createMemories } from '../memory.ts';
@@ -33,9 +34,12 @@ export function replayContext(given: {
   const { usdg, multicall3 } = deployment;
   const timeoutMs = 60_000;
   const journal = createJournal(store.db, now);
+  const metrics = createKeeperMetrics(createMetrics('keeper'));
+  const policy = policyOf(config);
+  const distrust = (): void => undefined;
   return {
     logger,
-    metrics: createKeeperMetrics(createMetrics('keeper')),
+    metrics,
     journal,
     memories: createMemories({ journal, rules: PATIENCE_RULES, capacity: MEMORY_CAPACITY, now }),
     sender: createReplaySender({ client, executor, tipWei, now }),
@@ -48,13 +52,21 @@ export function replayContext(given: {
       extras: createGasExtras({ now, maxAgeMs: -1 }),
     }),
     orders: createOrderReader(client, timeoutMs),
-    ...policyOf(config),
+    ...policy,
     patience: PATIENCE_RULES,
     executor,
     dutyTurn: (work) => work(),
+    foreign: createForeignGuard({
+      journal,
+      rules: policy.breaker,
+      distrust,
+      metrics,
+      logger,
+      now,
+    }),
     usdg,
     multicall3,
-    distrust: () => undefined,
+    distrust,
     dryRun: false,
     submitTimeoutMs: timeoutMs,
     now,

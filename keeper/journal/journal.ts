@@ -10,6 +10,7 @@ import { fenced } from '../../runtime/store/fenced.ts';
 import { type Fence, unfenced } from '../../runtime/store/lead.ts';
 import { FRESH, type Patience } from '../policy/patience.ts';
 import type { AttemptKind } from '../work.ts';
+import { type ForeignRuns, readForeignRuns } from './losses.ts';
 import type { AttemptRow, DecisionRow, KeeperTables } from './migrations.ts';
 
 export type Attempt = {
@@ -29,6 +30,8 @@ export type Attempt = {
   wallet: Address | null;
   duty: boolean;
   expectedUsdg: bigint | null;
+  /** The least that its receipt must have moved to us; null where nothing was asked of it. */
+  leastUsdg: bigint | null;
   carrier: Carrier | null;
 };
 
@@ -47,6 +50,10 @@ export type NewAttempt = {
   duty: boolean;
   /** Fee less cost, USDG base units. */
   expectedUsdg: bigint;
+  /** The most that it can cost; absent: not known. */
+  atRiskUsdg?: bigint | null;
+  /** The least that its receipt must move to us; absent: its events tell whether it was done. */
+  leastUsdg?: bigint | null;
   /** Absent: it goes by itself. */
   carrier?: Carrier;
 };
@@ -91,6 +98,8 @@ export type Journal = {
    * by its expectation. USDG base units.
    */
   dutyLoss(sinceMs: number): Promise<bigint>;
+  /** Transactions of work on a foreign contract: those under way, and those that came on chain since `sinceMs`. */
+  foreignRuns(contract: Address, sinceMs: number): Promise<ForeignRuns>;
   decide(jobKey: string, decision: Decision): Promise<void>;
   /** Timelines of every order whose id is `id`, oldest line first. */
   timeline(
@@ -165,6 +174,8 @@ export function createJournal(
           ticker: more.ticker,
           duty: more.duty ? 1 : 0,
           expected_usdg: more.expectedUsdg.toString(),
+          at_risk_usdg: more.atRiskUsdg?.toString() ?? null,
+          least_usdg: more.leastUsdg?.toString() ?? null,
           wallet: null,
           gas_l1: null,
           carrier: more.carrier === undefined ? null : JSON.stringify(more.carrier),
@@ -241,6 +252,8 @@ export function createJournal(
       }
       return loss;
     },
+
+    foreignRuns: (contract, sinceMs) => readForeignRuns(db, contract, sinceMs),
 
     decide: (jobKey, { decision, detail, hash = null }) =>
       turn(jobKey, () =>
@@ -364,6 +377,7 @@ function attemptOf(row: Selectable<AttemptRow>): Attempt {
     wallet: row.wallet as Address | null,
     duty: row.duty === 1,
     expectedUsdg: row.expected_usdg === null ? null : BigInt(row.expected_usdg),
+    leastUsdg: row.least_usdg === null ? null : BigInt(row.least_usdg),
     carrier: row.carrier === null ? null : (JSON.parse(row.carrier) as Carrier),
   };
 }

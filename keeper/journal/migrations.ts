@@ -51,6 +51,10 @@ export type AttemptRow = {
   expected_usdg: string | null;
   /** The sender's intent that carries it, when not its own, as JSON (`Carrier`): a batch. */
   carrier: string | null;
+  /** The most that it can cost: all of its gas at its highest price, USDG base units; null where that is not known. */
+  at_risk_usdg: string | null;
+  /** What it must move to us to have paid what its simulation showed, USDG base units; of foreign work only. */
+  least_usdg: string | null;
 };
 
 /** One transaction with which the keeper moves its own money, written before it was handed to the sender (moves.ts). */
@@ -210,6 +214,13 @@ export const keeperMigrations: Migrations = {
         .on('keeper_moves')
         .columns(['wallet', 'kind', 'number'])
         .execute();
+    },
+  },
+  'keeper-004-risk': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      for (const column of ['at_risk_usdg', 'least_usdg'] as const) {
+        await db.schema.alterTable('keeper_attempts').addColumn(column, 'text').execute();
+      }
     },
   },
 };
