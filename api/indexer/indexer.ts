@@ -231,15 +231,29 @@ export class Indexer<DB extends IndexerTables> {
     const cursor = this.#cursor;
     if (cursor === null) return true;
     const here = cursor.block === head.block ? head.hash : await this.#hashAt(cursor.block);
-    if (here === null) return false;
     if (here === cursor.hash) return true;
-    const ancestor = await this.#commonAncestor(cursor.block);
+    const from = here === null ? await this.#otherBelow(head) : cursor.block;
+    if (from === null) return false;
+    const ancestor = await this.#commonAncestor(from);
     this.#options.logger.warn(
-      { from: cursor.block, to: ancestor },
+      { from: cursor.block, to: ancestor, head: head.block },
       'the chain was reorganised: rows above the common ancestor are undone and read again',
     );
     await this.#rollBackTo(ancestor);
+    this.#heads.saw(head.block, this.#cursor?.block ?? null, this.caughtUp);
     return true;
+  }
+
+  /**
+   * A head below the cursor is a lagging node's, or that of a chain that went back and grows anew: the newest hash of
+   * ours at a height that it has tells which.
+   * @returns that height where the chain has another block there; null where it does not, or nothing tells.
+   */
+  async #otherBelow(head: Head): Promise<number | null> {
+    const [ours] = await checkpointsBelow(this.#ownDb(), head.block + 1, 1);
+    if (ours === undefined) return null;
+    const here = ours.block === head.block ? head.hash : await this.#hashAt(ours.block);
+    return here === null || here === ours.hash ? null : ours.block;
   }
 
   async #commonAncestor(below: number): Promise<number> {
@@ -252,6 +266,9 @@ export class Indexer<DB extends IndexerTables> {
 
   async #rollBackTo(block: number): Promise<void> {
     const { write, projections, vaults } = this.#options;
+    // Where the rows are undone and not read again, the next run takes everything up from them.
+    const started = this.#started;
+    this.#started = false;
     await write(async (trx) => {
       const own = trx as unknown as Transaction<IndexerTables>;
       for (const projection of projections) await projection.rollback(trx, block);
@@ -263,6 +280,7 @@ export class Indexer<DB extends IndexerTables> {
     });
     this.#cursor = await latestCheckpoint(this.#ownDb());
     await vaults.load(this.#ownDb());
+    this.#started = started;
     this.#generation += 1;
   }
 

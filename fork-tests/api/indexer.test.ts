@@ -165,6 +165,53 @@ describe('the rows', () => {
     expect(after).not.toContain(story.address('dave').toLowerCase());
   });
 
+  test.for(['SQLite', 'PostgreSQL'] as const)(
+    'of a chain that went back and grows anew go at once, below the old height; of a lagging node none, on %s',
+    async (kind) => {
+      const followed = await index({
+        database: await databaseUrl(kind, 'anew'),
+        through: proxy.url,
+      });
+      await followed.catchUp();
+      const kept = await followed.dump();
+      const snapshot = await fork.client.snapshot();
+      await story.exit('alice', SHARE / 2n, false);
+      for (let block = 0; block < 6; block += 1) {
+        await fork.warp(1);
+        await followed.catchUp();
+      }
+      const doomed = await followed.dump();
+      expect(doomed).not.toBe(kept);
+      const old = Number(await fork.client.getBlockNumber({ cacheTime: 0 }));
+      // Field case 37, however far it lags: the same blocks at lower heights say nothing.
+      for (const blocks of [1, 4, 9]) {
+        const stale = proxy.on('eth_getBlockByNumber', {}, { fault: 'stale', blocks });
+        const missing = proxy.on(
+          'eth_getBlockByNumber',
+          { where: ([block]) => Number(block) > old - blocks },
+          { fault: 'result', result: null },
+        );
+        await followed.sync();
+        expect([stale.hits > 0, missing.hits > 0]).toEqual([true, true]);
+        stale.remove();
+        missing.remove();
+      }
+      expect(await followed.dump()).toBe(doomed);
+      const before = followed.indexer.generation;
+      await fork.client.revert({ id: snapshot });
+      // Gone back and not grown: the chain has none of the blocks that the rows are of, and no others either.
+      await followed.sync();
+      expect(followed.indexer.generation).toBe(before);
+      expect(await followed.dump()).toBe(doomed);
+
+      for (let block = 0; block < 3; block += 1) await fork.warp(5);
+      expect(Number(await fork.client.getBlockNumber({ cacheTime: 0 }))).toBeLessThan(old);
+      await followed.sync();
+      expect(await followed.dump()).toBe(await freshRows());
+      expect(followed.indexer.current).toBe(true);
+    },
+  );
+
   test('of a basket that is appended hold its whole history, and none of it once that is undone', async () => {
     const { registry, baskets } = fork.deployment;
     const fewer = {
@@ -288,6 +335,6 @@ describe('an index that is interrupted', () => {
   );
 });
 
-function databaseUrl(kind: 'SQLite' | 'PostgreSQL'): Promise<string> | string {
-  return kind === 'SQLite' ? `file:${join(folder, 'killed.sqlite')}` : postgres.database('killed');
+function databaseUrl(kind: 'SQLite' | 'PostgreSQL', name = 'killed'): Promise<string> | string {
+  return kind === 'SQLite' ? `file:${join(folder, `${name}.sqlite`)}` : postgres.database(name);
 }
