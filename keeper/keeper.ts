@@ -10,14 +10,16 @@ import type { Logger } from '../runtime/logger.ts';
 import { createMetrics, type Metrics } from '../runtime/metrics.ts';
 import type { DurablePoint } from '../runtime/sender/context.ts';
 import { StoreError } from '../runtime/store/errors.ts';
-import { createLead } from '../runtime/store/lead.ts';
+import { createLead, unfenced } from '../runtime/store/lead.ts';
 import { alone, contend } from '../runtime/store/leadership.ts';
 import { openStore, type Store } from '../runtime/store/store.ts';
 import { DEFAULT_DATABASE_URL, type KeeperConfig } from './config.ts';
 import { createDistrust } from './distrust.ts';
+import { createDryReplica, type DryRun } from './dry-run.ts';
 import { readAllowList } from './firewall/foreign.ts';
 import type { ForeignContracts } from './firewall/known-protocol.ts';
 import type { HousekeepingJob } from './housekeeping/housekeeping.ts';
+import { createDryJournal } from './journal/dry-journal.ts';
 import { createJournal, type Journal } from './journal/journal.ts';
 import { type StoreTables, storeMigrations } from './journal/migrations.ts';
 import { createKeeperMetrics } from './metrics.ts';
@@ -58,6 +60,7 @@ export type Keeper = {
 };
 
 export type KeeperMode = {
+  /** Sends nothing and writes nothing: it may run beside a keeper on the same store. */
   dryRun: boolean;
   /** Told what each transaction that a dry run does not send would have left after its gas, USDG base units. */
   wouldEarn?: (profitUsdg: bigint) => void;
@@ -92,7 +95,13 @@ export async function createKeeper(
   const foreign = foreignContracts(config, deployment);
   checkSweepTo(config, deployment, accounts);
 
-  const store = await openJournal(config);
+  const store = await openJournal(config, mode.dryRun);
+  const dry: DryRun | null = mode.dryRun
+    ? {
+        journal: createDryJournal(store.db, steadyNow),
+        wouldEarn: mode.wouldEarn ?? (() => undefined),
+      }
+    : null;
   const metrics = createMetrics('keeper');
   const keeperMetrics = createKeeperMetrics(metrics);
   const distrust = createDistrust({
@@ -113,8 +122,7 @@ export async function createKeeper(
       metrics,
       keeperMetrics,
       distrust,
-      dryRun: mode.dryRun,
-      wouldEarn: mode.wouldEarn ?? (() => undefined),
+      dry,
       onDurablePoint: mode.onDurablePoint ?? null,
     },
     mode,
@@ -145,14 +153,14 @@ export async function createKeeper(
       running = true;
       replica.term()?.run();
       // A SQLite file has no replicas.
-      if (store.dialect === 'postgres') replica.run();
+      if (store.dialect === 'postgres' && dry === null) replica.run();
     },
     settle: (ms) => leading().settle(ms),
     housekeep: (job) => leading().housekeeping.runNow(job),
     nudge: () => replica.term()?.nudge(),
     leads: () => replica.term() !== null,
     status: () => replica.term()?.ticker.status() ?? NO_TICK,
-    journal: createJournal(store.db, steadyNow),
+    journal: dry?.journal ?? createJournal(store.db, steadyNow),
     executor,
     url: listening?.url ?? null,
     stop: async () => {
@@ -174,9 +182,10 @@ const NO_TICK: TickStatus = {
 const STANDS_BY =
   'another keeper leads on this PostgreSQL database, and only one may send from its wallets: stop that one first, or start this one with `npm run keeper`, which stands by and takes over';
 
-/** On SQLite the file is locked for this process; on PostgreSQL the lead decides who writes. */
-async function openJournal(config: KeeperConfig): Promise<Store<StoreTables>> {
+/** On SQLite the file is locked for this process; on PostgreSQL the lead decides who writes. A dry run only reads. */
+async function openJournal(config: KeeperConfig, readOnly: boolean): Promise<Store<StoreTables>> {
   const url = config.DATABASE_URL ?? DEFAULT_DATABASE_URL;
+  if (readOnly) return await openStore<StoreTables>({ url, migrations: storeMigrations, readOnly });
   return await openStore<StoreTables>({
     url,
     migrations: storeMigrations,
@@ -190,6 +199,12 @@ function createKeeperReplica(
   onBegin: (term: Term) => void,
 ): Replica {
   const { store, config, keeperMetrics } = standing;
+  if (standing.dry !== null) {
+    return createDryReplica({
+      begin: () => startTerm(standing, unfenced, () => undefined),
+      onBegin,
+    });
+  }
   const hasReplicas = store.dialect === 'postgres';
   const leadership = hasReplicas
     ? contend(config.DATABASE_URL ?? '', LEAD_NAME, () => replica.nudge())

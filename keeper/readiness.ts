@@ -86,6 +86,8 @@ function judgeLead(status: ReplicaStatus): ReadinessResult {
   switch (status.tag) {
     case 'leads':
       return { ok: true, note: 'leads' };
+    case 'dry_run':
+      return { ok: true, note: 'a dry run: nothing is sent' };
     case 'stands_by':
       return {
         ok: true,

@@ -12,6 +12,8 @@ import type { Term } from './term.ts';
 
 export type ReplicaStatus =
   | { tag: 'leads' }
+  /** It sends nothing and needs no lead (dry-run.ts). */
+  | { tag: 'dry_run' }
   /** Another one leads. */
   | { tag: 'stands_by' }
   | { tag: 'takes_over' }
@@ -39,6 +41,7 @@ const PAUSE_AFTER_FAULT_MS = 5_000;
 
 const TELLS: Record<ReplicaStatus['tag'], string> = {
   leads: 'this keeper leads',
+  dry_run: 'a dry run: nothing is sent',
   stands_by: 'standing by: another keeper leads',
   takes_over: 'taking the lead',
   fails: 'this keeper neither leads nor could it now',

@@ -1,6 +1,5 @@
 /** What a keeper has while it leads: from the repair of the sender's journal to the end of the last tick. */
 import type { LocalAccount } from 'viem/accounts';
-import { CHAIN_ID } from '../contracts-abi/constants.ts';
 import type { Deployment } from '../contracts-abi/deployment.ts';
 import { assertChainId, createChainClient } from '../runtime/chain/client.ts';
 import { steadyNow } from '../runtime/clock.ts';
@@ -9,12 +8,11 @@ import { inTurn } from '../runtime/in-turn.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { DurablePoint } from '../runtime/sender/context.ts';
 import { senderSettings } from '../runtime/sender/options.ts';
-import { createSender } from '../runtime/sender/sender.ts';
 import type { Sender } from '../runtime/sender/types.ts';
 import { type Fence, Overtaken } from '../runtime/store/lead.ts';
 import type { Store } from '../runtime/store/store.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import { createRecorder } from './backtest/recorder.ts';
+import { createRecorder, SILENT } from './backtest/recorder.ts';
 import { createOrderReader } from './chain/order.ts';
 import { createGasExtras } from './chain/gas-extra.ts';
 import { createSimulator } from './chain/simulate.ts';
@@ -24,6 +22,7 @@ import type { KeeperContext } from './context.ts';
 import { Discovery } from './discovery/discovery.ts';
 import { withDiscovery } from './discovery/plug.ts';
 import type { Distrust } from './distrust.ts';
+import type { DryRun } from './dry-run.ts';
 import { readKnownProtocol, type ForeignContracts } from './firewall/known-protocol.ts';
 import { createForeignGuard } from './foreign-guard.ts';
 import { createJournal } from './journal/journal.ts';
@@ -36,6 +35,7 @@ import { settleAttempts } from './outcome.ts';
 import { PATIENCE_RULES } from './policy/patience.ts';
 import { policyOf } from './rules.ts';
 import { pollSources } from './source/job-source.ts';
+import { startSender } from './start-sender.ts';
 import { createTicker, type Protocol, type Ticker } from './tick.ts';
 
 const MAX_ANSWER_BYTES = 4_000_000;
@@ -55,8 +55,8 @@ export type Standing = {
   metrics: Metrics;
   keeperMetrics: KeeperMetrics;
   distrust: Distrust;
-  dryRun: boolean;
-  wouldEarn: (profitUsdg: bigint) => void;
+  /** Null: it sends. */
+  dry: DryRun | null;
   onDurablePoint: ((point: DurablePoint) => void) | null;
 };
 
@@ -96,25 +96,7 @@ export async function startTerm(
   });
   await assertChainId(client);
   const protocol = await followProtocol(client, standing);
-  const sender = createSender({
-    rpc: { urls: config.RPC_URLS, timeoutMs: config.RPC_TIMEOUT_MS },
-    chainId: CHAIN_ID,
-    wallets: standing.accounts,
-    store,
-    fence,
-    settings: senderSettings(config),
-    logger,
-    registry: standing.metrics.registry,
-    metricsPrefix: 'basket_keeper',
-    onFatal,
-    ...(standing.onDurablePoint === null ? {} : { onDurablePoint: standing.onDurablePoint }),
-  });
-  try {
-    await sender.start();
-  } catch (error) {
-    await sender.stop(0);
-    throw error;
-  }
+  const sender = await startSender(standing, fence, onFatal);
   const context = contextOf(standing, { client, sender, fence });
   const world = createWorldView({
     client,
@@ -127,19 +109,23 @@ export async function startTerm(
     client,
     deployment,
     db: store.db,
+    keeps: standing.dry === null,
     logger: context.logger,
     source: config.API_URLS.length,
     everyMs: config.KEEPER_DISCOVERY_MS,
     now: steadyNow,
   });
-  const recorder = createRecorder({
-    config,
-    executor: context.executor,
-    world,
-    db: store.db,
-    logger: context.logger,
-    now: steadyNow,
-  });
+  const recorder =
+    standing.dry === null
+      ? createRecorder({
+          config,
+          executor: context.executor,
+          world,
+          db: store.db,
+          logger: context.logger,
+          now: steadyNow,
+        })
+      : SILENT;
   const ticking = createTicker({
     context,
     world,
@@ -244,7 +230,7 @@ function contextOf(
   const { client, sender, fence } = parts;
   const [executor] = standing.accounts;
   if (executor === undefined) throw new ConfigError('no wallet');
-  const journal = createJournal(store.db, steadyNow, fence);
+  const journal = standing.dry?.journal ?? createJournal(store.db, steadyNow, fence);
   const keeperLogger = standing.logger.child({ module: 'keeper' });
   const policy = policyOf(config);
   const distrusts = (source: number, what: string): void => distrust.strike(source, what);
@@ -282,8 +268,8 @@ function contextOf(
     usdg: deployment.usdg,
     multicall3: deployment.multicall3,
     distrust: distrusts,
-    dryRun: standing.dryRun,
-    wouldEarn: standing.wouldEarn,
+    dryRun: standing.dry !== null,
+    ...(standing.dry === null ? {} : { wouldEarn: standing.dry.wouldEarn }),
     submitTimeoutMs: SUBMIT_TIMEOUT_MS,
     now: steadyNow,
   };

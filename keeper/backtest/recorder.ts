@@ -28,8 +28,8 @@ export type Recorder = {
   finish(): Promise<void>;
 };
 
-/** What it is given passes through untouched where the settings name no file. */
-const SILENT: Recorder = {
+/** What it is given passes through untouched: where the settings name no file, and in a dry run. */
+export const SILENT: Recorder = {
   poll: (ask) => ask,
   ticker: (ticker) => ticker,
   finish: async () => undefined,

@@ -14,10 +14,13 @@ const CHUNK = 200;
 export class Checkpoints {
   readonly #db: Kysely<DiscoveryTables>;
   readonly #deployment: string;
+  readonly #keeps: boolean;
 
-  constructor(db: Kysely<DiscoveryTables>, deployment: Deployment) {
+  /** @param keeps false: what is kept is read, and nothing is written */
+  constructor(db: Kysely<DiscoveryTables>, deployment: Deployment, keeps = true) {
     const { startBlock, exitEscrow, limitEscrow, scheduleEscrow, coverMarket } = deployment;
     this.#db = db;
+    this.#keeps = keeps;
     this.#deployment = [startBlock, exitEscrow, limitEscrow, scheduleEscrow, coverMarket]
       .join()
       .toLowerCase();
@@ -41,6 +44,10 @@ export class Checkpoints {
    * the changes are written with a later block of ours.
    */
   async save({ block, hash }: Kept, book: Book): Promise<void> {
+    if (!this.#keeps) {
+      book.changesKept();
+      return;
+    }
     const changes = book.changes();
     const written = await this.#db.transaction().execute(async (trx) => {
       const held = await trx.selectFrom('keeper_discovery').select('block').executeTakeFirst();
@@ -66,6 +73,7 @@ export class Checkpoints {
   }
 
   async clear(): Promise<void> {
+    if (!this.#keeps) return;
     await this.#db.transaction().execute(async (trx) => {
       await trx.deleteFrom('keeper_open').execute();
       await trx.deleteFrom('keeper_discovery').execute();

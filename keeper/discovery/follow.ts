@@ -40,6 +40,8 @@ export type FollowOptions = {
   client: PublicClient;
   deployment: Deployment;
   db: Kysely<DiscoveryTables>;
+  /** Whether what was read is kept in the store; default true. */
+  keeps?: boolean;
   logger: Logger;
   /** Items that are held in memory and in the store. */
   most: number;
@@ -66,7 +68,7 @@ export class Follower {
     this.#options = options;
     const { client, logger, deployment, most, db } = options;
     this.#reader = new LogReader({ client, logger, maxRange: MAX_RANGE, times: false });
-    this.#checkpoints = new Checkpoints(db, deployment);
+    this.#checkpoints = new Checkpoints(db, deployment, options.keeps ?? true);
     this.#filter = filterOf(deployment);
     this.#kept = new Book(most);
     this.#current = this.#kept;

@@ -115,6 +115,10 @@ export function createHousekeeping(parts: {
       }),
     },
   ];
-  const timed = createTimedJobs(jobs, logger, context.metrics);
+  const timed = createTimedJobs(
+    context.dryRun ? jobs.filter(({ name }) => name !== 'sweep' && name !== 'prune') : jobs,
+    logger,
+    context.metrics,
+  );
   return { ...timed, warning: () => treasury.warning() };
 }

@@ -47,7 +47,7 @@ export function createTreasury(options: {
   sweepTo: Address | null;
   sweepRules: SweepRules;
   topUpRules: TopUpRules;
-  /** Nothing is sent. */
+  /** Nothing is sent or written. */
   dryRun: boolean;
 }): Treasury {
   const { context, client, deployment, world, wallets, timeoutMs, metrics } = options;
@@ -85,7 +85,7 @@ export function createTreasury(options: {
   return {
     look: () =>
       turn(async () => {
-        const open = await settleMoves(context);
+        const open = options.dryRun ? [] : await settleMoves(context);
         const now = await world.read(WORLD_MS);
         if (now === null) return;
         const holdings = await readHoldings(client, wallets, deployment, timeoutMs);
@@ -105,9 +105,10 @@ export function createTreasury(options: {
       }),
     sweep: () =>
       turn(async () => {
+        if (options.dryRun) return;
         await settleMoves(context);
         const { sweepTo } = options;
-        if (sweepTo === null || options.dryRun) return;
+        if (sweepTo === null) return;
         const now = await world.read(WORLD_MS);
         if (now === null) return;
         const holdings = await readHoldings(client, wallets, deployment, timeoutMs);

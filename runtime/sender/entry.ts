@@ -12,7 +12,7 @@
  * node took them, or the answer was ambiguous.
  */
 import type { Address, Hex } from 'viem';
-import type { Intent, IntentState, Refusal } from './types.ts';
+import type { Intent, IntentState, Refusal, StoredIntent } from './types.ts';
 
 export type Phase =
   | 'queued'
@@ -204,4 +204,10 @@ export function publicState(entry: Entry): IntentState {
   if (phase === 'cancelled') return { tag: 'cancelled', wallet, nonce, hash };
   const mined = { hash, blockNumber, blockHash, gasUsed, effectiveGasPrice, confirmed };
   return { tag: phase === 'mined' ? 'mined' : 'reverted', wallet, nonce, ...mined };
+}
+
+/** A row of the journal as a caller sees it. */
+export function storedIntent(entry: Entry): StoredIntent {
+  const { intent, createdAt, updatedAt } = entry;
+  return { intent, state: publicState(entry), createdAt, updatedAt };
 }

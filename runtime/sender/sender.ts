@@ -26,7 +26,7 @@ import { boot } from './boot.ts';
 import { Broadcaster } from './broadcast.ts';
 import type { DurablePoint, SenderContext } from './context.ts';
 import { Dispatcher } from './dispatch.ts';
-import { type Entry, isFinal, isIncluded, isInFlight, publicState } from './entry.ts';
+import { type Entry, isFinal, isIncluded, isInFlight, publicState, storedIntent } from './entry.ts';
 import { Head } from './head.ts';
 import { checkedIntent, sameTerms } from './intent.ts';
 import { isNotOurs, Journal } from './journal.ts';
@@ -36,7 +36,14 @@ import { Reconciler } from './reconcile.ts';
 import { Replacer } from './replace.ts';
 import { createRpc, type Rpc } from './rpc.ts';
 import type { SenderTables } from './tables.ts';
-import type { Intent, IntentState, Sender, SenderStatus, WaitUntil } from './types.ts';
+import type {
+  Intent,
+  IntentState,
+  Sender,
+  SenderStatus,
+  StoredIntent,
+  WaitUntil,
+} from './types.ts';
 import { Waits } from './waits.ts';
 import { Wallets } from './wallets.ts';
 
@@ -169,13 +176,13 @@ class OneSender<DB extends SenderTables> implements Sender {
     return entry === null ? null : publicState(entry);
   }
 
-  async get(key: string): Promise<ReturnType<typeof stored> | null> {
+  async get(key: string): Promise<StoredIntent | null> {
     const entry = await this.#context.journal.load(key);
-    return entry === null ? null : stored(entry);
+    return entry === null ? null : storedIntent(entry);
   }
 
-  async recent(limit: number): Promise<ReturnType<typeof stored>[]> {
-    return (await this.#context.journal.recent(limit)).map(stored);
+  async recent(limit: number): Promise<StoredIntent[]> {
+    return (await this.#context.journal.recent(limit)).map(storedIntent);
   }
 
   status(): SenderStatus {
@@ -342,13 +349,4 @@ function isPending(entry: Entry): boolean {
 
 function refusal(reason: 'stopping' | 'queue_full', message: string): IntentState {
   return { tag: 'refused', reason, message, revertData: null };
-}
-
-function stored(entry: Entry) {
-  return {
-    intent: entry.intent,
-    state: publicState(entry),
-    createdAt: entry.createdAt,
-    updatedAt: entry.updatedAt,
-  };
 }

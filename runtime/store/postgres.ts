@@ -19,7 +19,8 @@ const types: CustomTypesConfig = {
 /** Far longer than any transaction of ours waits between two statements. */
 const IDLE_IN_TRANSACTION_MS = 5_000;
 
-export function openPostgres(url: string): Dialect {
+/** @param options.readOnly every write is refused by the server */
+export function openPostgres(url: string, options: { readOnly?: boolean } = {}): Dialect {
   const pool = new Pool({
     connectionString: url,
     max: 10,
@@ -33,6 +34,12 @@ export function openPostgres(url: string): Dialect {
   pool.on('error', () => undefined);
   // The same of one that a transaction has in hand: its next statement fails, and the transaction with it.
   pool.on('connect', (client) => client.on('error', () => undefined));
+  if (options.readOnly === true) {
+    // Queued before whatever the connection was opened for; a pooler may refuse it as a start-up option.
+    pool.on('connect', (client) => {
+      client.query('set default_transaction_read_only = on').catch(() => client.end());
+    });
+  }
   return new PostgresDialect({ pool });
 }
 

@@ -27,11 +27,18 @@ export function sqlitePath(url: string): SqliteFile {
   return { path: resolve(path), inMemory: false };
 }
 
-/** Opens (and creates) the database file with the pragmas that the journal relies on. */
-export function openSqlite(file: SqliteFile): Dialect {
+/**
+ * Opens (and creates) the database file with the pragmas that the journal relies on.
+ * @param options.readOnly every write is refused; the file must exist
+ */
+export function openSqlite(file: SqliteFile, options: { readOnly?: boolean } = {}): Dialect {
   if (!file.inMemory) mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
   const raw = new Database(file.path);
   raw.pragma('busy_timeout = 5000');
+  if (options.readOnly === true) {
+    raw.pragma('query_only = ON');
+    return new SqliteDialect({ database: adapt(raw) });
+  }
   raw.pragma('journal_mode = WAL');
   raw.pragma('synchronous = FULL');
   raw.pragma('foreign_keys = ON');

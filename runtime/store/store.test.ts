@@ -48,6 +48,28 @@ describe('openStore on SQLite', () => {
     await second.close();
   });
 
+  it('read only makes no file, refuses every write, and refuses the rows of an older version', async () => {
+    const url = `file:${folder}/a.sqlite`;
+    const none = await openStore<Tables>({ url, migrations, readOnly: true });
+    expect(await none.db.selectFrom('note').selectAll().execute()).toEqual([]);
+    await none.close();
+    expect(existsSync(`${folder}/a.sqlite`)).toBe(false);
+
+    const holder = await openStore<Tables>({ url, migrations, exclusive: 'x' });
+    const row = { id: '1', amount: '1', at: 1, text: null };
+    await holder.db.insertInto('note').values(row).execute();
+    const reader = await openStore<Tables>({ url, migrations, readOnly: true });
+    expect(await reader.db.selectFrom('note').selectAll().execute()).toEqual([row]);
+    const write = reader.db.insertInto('note').values({ ...row, id: '2' });
+    await expect(write.execute()).rejects.toThrow('readonly');
+    await reader.close();
+    const newer = { ...migrations, 'note-002': { up: async () => undefined } };
+    await expect(openStore<Tables>({ url, migrations: newer, readOnly: true })).rejects.toThrow(
+      'of an older version',
+    );
+    await holder.close();
+  });
+
   it('runs on WAL with every commit synced', async () => {
     const store = await openStore<Tables>({ url: `file:${folder}/a.sqlite`, migrations });
     const mode = await sql<{ journal_mode: string }>`PRAGMA journal_mode`.execute(store.db);

@@ -2,7 +2,8 @@
  * The store of one process: SQLite in a data folder (`file:` URL) or PostgreSQL (`postgres://`), one schema and one
  * set of queries. Each process brings its own tables as named migrations, which run at boot.
  */
-import { Kysely, type Migration, Migrator } from 'kysely';
+import { existsSync } from 'node:fs';
+import { type Dialect, Kysely, type Migration, Migrator } from 'kysely';
 import { faultLine } from '../fault-line.ts';
 import { StoreError } from './errors.ts';
 import { lockPostgres, openPostgres } from './postgres.ts';
@@ -20,6 +21,11 @@ export type StoreOptions = {
    * file as a whole, on PostgreSQL the name. Absent: shared.
    */
   exclusive?: string;
+  /**
+   * Nothing is written, rows and schema alike: for what looks at the rows of a process that may be running. A store
+   * that no process has used yet is an empty one in memory; one of another version is refused. Never `exclusive`.
+   */
+  readOnly?: boolean;
   /** PostgreSQL only: the lock's connection broke. The caller must stop sending; default: throws asynchronously. */
   onLockLost?: (reason: string) => void;
 };
@@ -36,10 +42,52 @@ export type Store<DB> = {
  * @throws StoreError naming what to do: another holder, an unusable URL, a failed migration.
  */
 export async function openStore<DB>(options: StoreOptions): Promise<Store<DB>> {
-  const { url } = options;
-  if (url.startsWith('file:')) return await openFile<DB>(sqlitePath(url), options);
-  if (/^postgres(ql)?:\/\//.test(url)) return await openServer<DB>(options);
+  const { url, readOnly = false } = options;
+  if (url.startsWith('file:')) {
+    const file = sqlitePath(url);
+    return readOnly ? await readFile<DB>(file, options) : await openFile<DB>(file, options);
+  }
+  if (/^postgres(ql)?:\/\//.test(url)) {
+    return readOnly ? await readServer<DB>(options) : await openServer<DB>(options);
+  }
   throw new StoreError('the database URL must start with file: or postgres://');
+}
+
+const IN_MEMORY: SqliteFile = { path: ':memory:', inMemory: true };
+
+async function readFile<DB>(file: SqliteFile, { migrations }: StoreOptions): Promise<Store<DB>> {
+  if (file.inMemory || !existsSync(file.path)) return await emptyStore<DB>(migrations);
+  return await readAs<DB>('sqlite', openSqlite(file, { readOnly: true }), migrations);
+}
+
+async function readServer<DB>({ url, migrations }: StoreOptions): Promise<Store<DB>> {
+  return await readAs<DB>('postgres', openPostgres(url, { readOnly: true }), migrations);
+}
+
+const emptyStore = <DB>(migrations: Migrations): Promise<Store<DB>> =>
+  openFile<DB>(IN_MEMORY, { url: 'file::memory:', migrations });
+
+async function readAs<DB>(
+  dialectName: Store<DB>['dialect'],
+  dialect: Dialect,
+  migrations: Migrations,
+): Promise<Store<DB>> {
+  const db = new Kysely<DB>({ dialect });
+  try {
+    const known = await migratorOf(db, migrations).getMigrations();
+    const missing = known.filter(({ executedAt }) => executedAt === undefined);
+    if (missing.length === 0) return storeOf(db, dialectName, async () => undefined);
+    if (missing.length === known.length) {
+      await db.destroy();
+      return await emptyStore<DB>(migrations);
+    }
+    throw new StoreError(
+      'the database is of an older version, and nothing is written to it here: the next start of its own process brings it up to date',
+    );
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
 }
 
 async function openFile<DB>(file: SqliteFile, options: StoreOptions): Promise<Store<DB>> {
@@ -85,6 +133,14 @@ async function ready<DB>(
     await db.destroy();
     throw error;
   }
+  return storeOf(db, dialect, release);
+}
+
+function storeOf<DB>(
+  db: Kysely<DB>,
+  dialect: Store<DB>['dialect'],
+  release: () => Promise<void>,
+): Store<DB> {
   let closed = false;
   return {
     db,
@@ -98,14 +154,17 @@ async function ready<DB>(
   };
 }
 
-async function migrate<DB>(db: Kysely<DB>, migrations: Migrations): Promise<void> {
-  const migrator = new Migrator({
+function migratorOf<DB>(db: Kysely<DB>, migrations: Migrations): Migrator {
+  return new Migrator({
     db,
     provider: { getMigrations: async () => ({ ...migrations }) },
     // Groups of several modules share the table, and a module may gain a migration after another did.
     allowUnorderedMigrations: true,
   });
-  const { error, results } = await migrator.migrateToLatest();
+}
+
+async function migrate<DB>(db: Kysely<DB>, migrations: Migrations): Promise<void> {
+  const { error, results } = await migratorOf(db, migrations).migrateToLatest();
   if (error === undefined) return;
   const failed = results?.find((result) => result.status === 'Error');
   const reason = faultLine(error);

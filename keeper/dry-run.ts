@@ -1,0 +1,38 @@
+/**
+ * What a dry run has in place of what sends: it takes no lock and no lead, so it may run beside the keeper whose store
+ * it reads.
+ */
+import type { Journal } from './journal/journal.ts';
+import type { Replica } from './replica.ts';
+import type { Term } from './term.ts';
+
+export type DryRun = {
+  /** Writes nothing. */
+  journal: Journal;
+  /** Told what each transaction that is not sent would have left after its gas, USDG base units. */
+  wouldEarn: (profitUsdg: bigint) => void;
+};
+
+/** One term from the first `contend` to the end. */
+export function createDryReplica(options: {
+  begin: () => Promise<Term>;
+  onBegin: (term: Term) => void;
+}): Replica {
+  let term: Term | null = null;
+  return {
+    term: () => term,
+    status: () => ({ tag: 'dry_run' }),
+    contend: async () => {
+      if (term !== null) return;
+      term = await options.begin();
+      options.onBegin(term);
+    },
+    run: () => undefined,
+    nudge: () => undefined,
+    stop: async () => {
+      const ended = term;
+      term = null;
+      await ended?.end(0);
+    },
+  };
+}
