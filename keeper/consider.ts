@@ -9,7 +9,8 @@ import { readWorkRevert } from './chain/revert.ts';
 import type { Simulation } from './chain/simulate.ts';
 import type { World } from './chain/world.ts';
 import { considerArming } from './consider-arming.ts';
-import type { DecisionTag, KeeperContext } from './context.ts';
+import type { DecisionTag } from './context.ts';
+import type { TickContext } from './tick-context.ts';
 import { applyEvent, decide, usdgText } from './outcome.ts';
 import type { ForeignStanding } from './foreign-guard.ts';
 import { capByLoss, leastMoved } from './policy/breaker.ts';
@@ -25,7 +26,7 @@ import { isCover, isFill, kindOf, recurs, type Work } from './work.ts';
  * @param collect takes a fill that is to be sent, which then is not sent here
  */
 export async function consider(
-  context: KeeperContext,
+  context: TickContext,
   variants: readonly Work[],
   world: World,
   collect?: (ready: Ready) => void,
@@ -38,12 +39,17 @@ export async function consider(
   const memory = await memories.recall(jobKey, { type: first.type, ticker: first.ticker });
   if (gate(memory.patience, fingerprint, now(), context.patience).tag === 'wait') return 'waited';
 
+  /** Whether anybody has seen it running: then all that becomes of it is written down. */
+  let ran = memory.gas !== null;
   const ends = async (
     tag: DecisionTag,
     detail: string,
     event: PatienceEvent,
   ): Promise<Considered> => {
-    await decide(context, jobKey, tag, detail);
+    const told = ran || memories.isTold(jobKey) || context.timelines.begins(variants);
+    memories.tell(jobKey, told);
+    if (told) await decide(context, jobKey, tag, detail);
+    else context.metrics.decisions.inc({ decision: tag });
     await applyEvent(context, jobKey, event, fingerprint);
     return tag === 'unavailable' ? 'chain_unavailable' : 'decided';
   };
@@ -92,6 +98,7 @@ export async function consider(
   }
 
   const { variant, simulation, verdict } = await judgeVariants(context, variants, world);
+  await noteWhetherKnown(context, variants, simulation, world);
   switch (simulation.tag) {
     case 'unavailable':
       await ends('unavailable', simulation.why, { tag: 'unavailable' });
@@ -130,6 +137,8 @@ export async function consider(
       break;
   }
 
+  ran = true;
+  memories.tell(jobKey, true);
   memories.rememberGas(jobKey, simulation.gas);
   if (verdict === null) throw new Error('work that passed was not judged');
   const sends = (terms: Terms): Promise<Considered> =>
@@ -183,7 +192,7 @@ export async function consider(
 
 /** What others depend on runs at a loss while the week's budget lasts. */
 async function dutyTerms(
-  context: KeeperContext,
+  context: TickContext,
   { gainUsdg, gas }: Extract<Simulation, { tag: 'passed' }>,
   world: World,
 ): Promise<
@@ -211,6 +220,35 @@ async function dutyTerms(
   };
 }
 
+/** Holds it against the sources when they list what the chain has never heard of. */
+async function noteWhetherKnown(
+  { madeUp, orders }: TickContext,
+  variants: readonly Work[],
+  simulation: Simulation,
+  { timestamp }: World,
+): Promise<void> {
+  const [first] = variants;
+  if (simulation.tag === 'unavailable' || first === undefined) return;
+  if (simulation.tag === 'passed' || simulation.revert.tag !== 'closed') {
+    madeUp.known(first.key);
+    return;
+  }
+  if (simulation.revert.isUnknown === true) {
+    madeUp.unknown(variants, timestamp);
+    return;
+  }
+  // A payout that was made and one that cannot be told apart by what the market answers, but by the numbers it gave.
+  if (first.type !== 'payout') {
+    madeUp.known(first.key);
+    return;
+  }
+  const count = await orders.positionCount(first.contract);
+  if (count === null) return;
+  const names = (work: Work): boolean =>
+    isCover(work) && work.positions.some((position) => position > count);
+  madeUp.unknown(variants.filter(names), timestamp);
+}
+
 type Judged = {
   variant: Work;
   simulation: Simulation;
@@ -223,7 +261,7 @@ type Judged = {
  * lists a job with bad swaps or a false promise does not stand before another that lists it well.
  */
 async function judgeVariants(
-  context: KeeperContext,
+  context: TickContext,
   variants: readonly Work[],
   world: World,
 ): Promise<Judged> {

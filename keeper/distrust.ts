@@ -1,7 +1,7 @@
 /** Which sources are not asked for a while, because of what they listed: policy/trust.ts, with a log and a metric. */
 import type { Logger } from '../runtime/logger.ts';
 import type { KeeperMetrics } from './metrics.ts';
-import { isDropped, strike, TRUST_RULES, TRUSTED, type Trust } from './policy/trust.ts';
+import { drop, isDropped, strike, TRUST_RULES, TRUSTED, type Trust } from './policy/trust.ts';
 
 export type Distrust = {
   /** The keeper's own discovery among the sources; null where there is none. */
@@ -9,6 +9,8 @@ export type Distrust = {
   isDropped(source: number): boolean;
   /** Notes that `what` of this source was refused, or paid less than promised. */
   strike(source: number, what: string): void;
+  /** Drops a source at once for `what`: it is no mistake. */
+  drop(source: number, what: string): void;
   /** Sources that are not asked now. */
   dropped(): number[];
 };
@@ -23,20 +25,29 @@ export function createDistrust(options: {
   const { logger, metrics, now, own } = options;
   /** By index of the configured sources: bounded by their number. */
   const trusts = new Map<number, Trust>();
+
+  function note(source: number, what: string, before: Trust, after: Trust): void {
+    trusts.set(source, after);
+    if (source === own && after !== before) {
+      logger.error({ last: what }, 'own discovery listed what was found false');
+    }
+    if (source === own || after.drops === before.drops) return;
+    metrics.sourcesDropped.inc();
+    const forSeconds = Math.round((after.droppedUntilMs - now()) / 1_000);
+    logger.error({ source, last: what, forSeconds }, 'a source is dropped for what it lists');
+  }
+
   return {
     own: own ?? null,
     isDropped: (source) => source !== own && isDropped(trusts.get(source) ?? TRUSTED, now()),
     strike(source, what) {
       const before = trusts.get(source) ?? TRUSTED;
-      const after = strike(before, what, now(), TRUST_RULES);
-      trusts.set(source, after);
-      if (source === own && after !== before) {
-        logger.error({ last: what }, 'own discovery listed what was found false');
-      }
-      if (source === own || after.drops === before.drops) return;
-      metrics.sourcesDropped.inc();
-      const forSeconds = Math.round((after.droppedUntilMs - now()) / 1_000);
-      logger.error({ source, last: what, forSeconds }, 'a source is dropped for what it lists');
+      note(source, what, before, strike(before, what, now(), TRUST_RULES));
+    },
+    drop(source, what) {
+      const before = trusts.get(source) ?? TRUSTED;
+      if (isDropped(before, now())) return;
+      note(source, what, before, drop(before, now(), TRUST_RULES));
     },
     dropped: () =>
       [...trusts].filter(([at, trust]) => at !== own && isDropped(trust, now())).map(([at]) => at),

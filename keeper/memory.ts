@@ -14,10 +14,18 @@ export type Memories = {
   /** Applies an event; `fingerprint` absent: the one last seen of this job. Returns the new patience. */
   apply(jobKey: string, event: PatienceEvent, fingerprint?: string): Promise<Patience>;
   rememberGas(jobKey: string, gas: bigint): void;
+  /** Whether the journal holds something of it already. */
+  isTold(jobKey: string): boolean;
+  /** Whether it is written down what becomes of it; a job that is not stays in memory alone. */
+  tell(jobKey: string, told: boolean): void;
   quarantined(nowMs: number): number;
 };
 
-type Entry = JobMemory & { fingerprint: string };
+type Entry = JobMemory & {
+  fingerprint: string;
+  /** Null: nobody has said yet. */
+  told: boolean | null;
+};
 
 export function createMemories(options: {
   journal: Journal;
@@ -40,7 +48,11 @@ export function createMemories(options: {
       return held;
     }
     const stored = await journal.readJob(jobKey);
-    const entry: Entry = { ...(stored ?? { ...job, patience: FRESH, gas: null }), fingerprint: '' };
+    const entry: Entry = {
+      ...(stored ?? { ...job, patience: FRESH, gas: null }),
+      fingerprint: '',
+      told: stored === null ? null : true,
+    };
     entry.patience = reread(entry.patience, now(), rules);
     entries.set(jobKey, entry);
     for (const oldest of entries.keys()) {
@@ -58,12 +70,18 @@ export function createMemories(options: {
       if (fingerprint !== undefined) entry.fingerprint = fingerprint;
       entry.patience = after(before, event, entry.fingerprint, now(), rules);
       // Short waits are not worth a durable write: a restart that forgets them costs one more try.
-      if (worthKeeping(before, entry.patience)) await journal.writeJob(jobKey, entry);
+      if (entry.told !== false && worthKeeping(before, entry.patience))
+        await journal.writeJob(jobKey, entry);
       return entry.patience;
     },
     rememberGas(jobKey, gas) {
       const entry = entries.get(jobKey);
       if (entry !== undefined) entry.gas = gas;
+    },
+    isTold: (jobKey) => entries.get(jobKey)?.told === true,
+    tell(jobKey, told) {
+      const entry = entries.get(jobKey);
+      if (entry !== undefined) entry.told = told;
     },
     quarantined(nowMs) {
       let count = 0;

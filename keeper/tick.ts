@@ -7,6 +7,9 @@ import type { WorldView } from './chain/world.ts';
 import { type Ready, sendReady } from './batch.ts';
 import { consider } from './consider.ts';
 import type { KeeperContext } from './context.ts';
+import { createMadeUp } from './made-up.ts';
+import type { TickContext } from './tick-context.ts';
+import { createTimelines } from './timelines.ts';
 import { type Admission, admit } from './firewall/admit.ts';
 import { admitCover } from './firewall/admit-cover.ts';
 import type { KnownProtocol } from './firewall/known-protocol.ts';
@@ -79,9 +82,21 @@ export function createTicker(options: {
   poll: (signal: AbortSignal) => Promise<SourceAnswer[]>;
   distrust: Distrust;
   concurrency: number;
+  /** Timelines that a source may begin in a minute for jobs that do not run; default: timelines.ts. */
+  timelinesPerMinute?: number;
 }): Ticker {
-  const { context, protocol } = options;
-  const { logger, metrics, now } = context;
+  const { protocol, timelinesPerMinute: perMinute } = options;
+  const { logger, metrics, now } = options.context;
+  const context: TickContext = {
+    ...options.context,
+    madeUp: createMadeUp(options.distrust, now),
+    timelines: createTimelines({
+      logger,
+      metrics,
+      now,
+      ...(perMinute === undefined ? {} : { perMinute }),
+    }),
+  };
   const alarms = new Throttle(600_000, 20, now);
   const complaints = new Throttle(60_000, 100, now);
   const status: TickStatus = {
@@ -142,6 +157,7 @@ export function createTicker(options: {
   }
 
   function noteAnswers(answers: readonly SourceAnswer[]): void {
+    context.madeUp.hear(answers);
     for (const answer of answers) {
       metrics.sourcePolls.inc({ result: answer.tag });
       if (answer.tag === 'failed') {

@@ -20,6 +20,8 @@ export type JobServer = {
   polls(): number;
   jobs(jobs: readonly unknown[]): void;
   payouts(payouts: readonly unknown[]): void;
+  /** The block time that its lists from now on are as of; default: now. */
+  asOf(time: string): void;
   answer(status: number, body: string): void;
   /** Refuses connections, as a stopped process does, until `resume`. */
   pause(): Promise<void>;
@@ -33,10 +35,11 @@ export async function startJobServer(): Promise<JobServer> {
   let reply = { status: 200, body: '{"jobs":[]}' };
   let payouts: readonly unknown[] = [];
   let polls = 0;
+  let toldAsOf: string | null = null;
+  const asOfNow = (): string => toldAsOf ?? new Date().toISOString();
   const server = createServer((request, response) => {
     if (request.url === '/v1/cover/payouts') {
-      const asOf = new Date().toISOString();
-      const body = JSON.stringify({ asOf, payouts, skipped: [], note: '' });
+      const body = JSON.stringify({ asOf: asOfNow(), payouts, skipped: [], note: '' });
       response.writeHead(200, { 'content-type': 'application/json' }).end(body);
       return;
     }
@@ -50,11 +53,16 @@ export async function startJobServer(): Promise<JobServer> {
     url: `http://127.0.0.1:${port}`,
     polls: () => polls,
     jobs: (jobs) => {
-      const asOf = new Date().toISOString();
-      reply = { status: 200, body: JSON.stringify({ asOf, jobs, skipped: [], note: '' }) };
+      reply = {
+        status: 200,
+        body: JSON.stringify({ asOf: asOfNow(), jobs, skipped: [], note: '' }),
+      };
     },
     payouts: (listed) => {
       payouts = listed;
+    },
+    asOf: (time) => {
+      toldAsOf = time;
     },
     answer: (status, body) => {
       reply = { status, body };

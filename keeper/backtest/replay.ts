@@ -143,9 +143,11 @@ async function replayAll(parts: Parts): Promise<Backtest> {
     }
   }
   if (session === null) throw new BacktestError('the file is no recording');
+  const told = resultOf(recorded, decisions, listed);
   return {
-    recorded: resultOf(recorded, decisions, listed),
-    replayed: await replayedResult(parts.store, listed),
+    recorded: told,
+    // What nobody knows the recorded end of says nothing about a policy.
+    replayed: await replayedResult(parts.store, listed, told.open),
     recordedPolicy: session.policy,
     ticks,
     idleTicks,
@@ -245,6 +247,8 @@ function createReplay(parts: Parts, session: SessionLine): Replay {
         distrust,
         // One after the other: a replay of the same recording comes to the same result.
         concurrency: 1,
+        // Its journal is in memory, and its result is read from it.
+        timelinesPerMinute: Number.POSITIVE_INFINITY,
       });
       await ticker.tick(new AbortController().signal);
       // What the node did not answer is no decision of the policy: it is asked again, on the chain as it stands now.
@@ -270,6 +274,7 @@ function unread(): never {
 async function replayedResult(
   store: Store<StoreTables>,
   listed: ReadonlySet<string>,
+  leftOut: ReadonlySet<string>,
 ): Promise<PolicyResult> {
   const attempts = await store.db.selectFrom('keeper_attempts').selectAll().execute();
   const lines = await store.db
@@ -279,7 +284,7 @@ async function replayedResult(
     .orderBy('seq')
     .execute();
   const decisions = new Map(lines.map(({ job_key, decision }) => [job_key, decision]));
-  return resultOf(attempts.map(attemptedOf), decisions, listed);
+  return resultOf(attempts.map(attemptedOf), decisions, listed, leftOut);
 }
 
 function attemptedOf(row: Selectable<AttemptRow>): Attempted {

@@ -8,6 +8,7 @@ import {
   scheduleEscrowAbi,
 } from '../../contracts-abi/generated/index.ts';
 import { mulDivUp } from '../../contracts-abi/rounding.ts';
+import { steadyNow } from '../../runtime/clock.ts';
 import type { AuctionTerms } from '../policy/arming.ts';
 import type { AttemptKind, FillType } from '../work.ts';
 import { within } from './deadline.ts';
@@ -17,13 +18,19 @@ export type OrderReader = {
   /** The auction terms of an order, or null when the chain does not answer. */
   auctionTerms(type: FillType, escrow: Address, id: Hex): Promise<AuctionTerms | null>;
   receipt(hash: Hex): Promise<ReceiptRead>;
+  /** How many positions the cover market has sold, a while old at most; null when the chain does not answer. */
+  positionCount(coverMarket: Address): Promise<bigint | null>;
 };
 
 type ReceiptRead =
   | { tag: 'receipt'; logs: Logs; gasL1: bigint | null }
   | { tag: 'unavailable'; why: string };
 
+/** A position can be paid days after it was sold: a number so old misses none that is. */
+const POSITION_COUNT_MS = 60_000;
+
 export function createOrderReader(client: PublicClient, timeoutMs: number): OrderReader {
+  let counted: { count: bigint; atMs: number } | null = null;
   return {
     async auctionTerms(type, escrow, id) {
       try {
@@ -54,6 +61,21 @@ export function createOrderReader(client: PublicClient, timeoutMs: number): Orde
         return { ...auctionOf(armedAt, terms), hardFloorGross: 0n };
       } catch {
         // Expected: the chain is out of reach. Without the terms nothing is armed; the next try reads again.
+        return null;
+      }
+    },
+    async positionCount(coverMarket) {
+      if (counted !== null && steadyNow() - counted.atMs < POSITION_COUNT_MS) return counted.count;
+      try {
+        const read = client.readContract({
+          address: coverMarket,
+          abi: coverMarketAbi,
+          functionName: 'positionCount',
+        });
+        counted = { count: await within(read, timeoutMs, 'positionCount'), atMs: steadyNow() };
+        return counted.count;
+      } catch {
+        // Expected: the chain is out of reach. The next look asks again.
         return null;
       }
     },

@@ -13,7 +13,12 @@ export type Revert =
   /** The trigger does not hold, or cannot be known, at this moment. */
   | { tag: 'not_due'; text: string }
   /** Filled, cancelled, sent back, or never there: somebody else was first. */
-  | { tag: 'closed'; text: string }
+  | {
+      tag: 'closed';
+      text: string;
+      /** The chain has never heard of it. */
+      isUnknown?: true;
+    }
   | { tag: 'below_floor'; text: string; got: bigint; floor: bigint }
   | { tag: 'expired'; text: string }
   | { tag: 'paused'; text: string }
@@ -44,8 +49,9 @@ function readCoverRevert(revertData: Hex | null | undefined): Revert {
   switch (decoded.name) {
     case 'WrongOutcome':
     case 'NothingToPay':
-    case 'NothingSold':
       return { tag: 'closed', text };
+    case 'NothingSold':
+      return { tag: 'closed', text, isUnknown: true };
     case 'TooLate':
       return { tag: 'expired', text };
     case 'TooEarly':
@@ -80,8 +86,9 @@ export function readRevert(revertData: Hex | null | undefined, id: Hex): Revert 
     case 'NotTriggered':
       return { tag: 'not_due', text };
     case 'NotOpen':
-    case 'UnknownOrder':
       return { tag: 'closed', text };
+    case 'UnknownOrder':
+      return { tag: 'closed', text, isUnknown: true };
     case 'OrderIsExpired':
       return { tag: 'expired', text };
     case 'AlreadyArmed':

@@ -143,7 +143,8 @@ export class Discovery {
     const jobs = look.paused ? [] : await this.#fills(look, signal);
     const cover = await this.#cover(look);
     const { dropped } = this.#follower.book;
-    return { tag: 'jobs', source, jobs, ...cover, malformed: [], dropped };
+    const asOf = { oldest: look.time, newest: look.time };
+    return { tag: 'jobs', source, jobs, ...cover, malformed: [], dropped, asOf };
   }
 
   #wanted(): Wanted {

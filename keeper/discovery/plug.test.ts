@@ -10,6 +10,7 @@ const told = (source: number, payoutFault: string | null = null): SourceAnswer =
   payoutFault,
   malformed: [],
   dropped: 0,
+  asOf: null,
 });
 const failed: SourceAnswer = { tag: 'failed', source: 0, why: 'ECONNREFUSED' };
 const OWN = 9;

@@ -46,6 +46,11 @@ export function strike(trust: Trust, what: string, nowMs: number, rules: TrustRu
   const remembered = new Map(fresh.slice(-MOST_REMEMBERED));
   const strikes = [...trust.strikes.filter((at) => nowMs - at < rules.windowMs), nowMs];
   if (strikes.length < rules.strikesUntilDrop) return { ...trust, strikes, last: remembered };
+  return drop(trust, nowMs, rules);
+}
+
+/** The trust after a source did what no mistake explains. */
+export function drop(trust: Trust, nowMs: number, rules: TrustRules): Trust {
   const ms = Math.min(rules.longestDropMs, rules.firstDropMs * 2 ** Math.min(trust.drops, 20));
   return { strikes: [], last: new Map(), drops: trust.drops + 1, droppedUntilMs: nowMs + ms };
 }

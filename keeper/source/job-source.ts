@@ -16,6 +16,9 @@ export type SourceOptions = {
   maxJobs: number;
 };
 
+/** Times of the blocks that the two lists of a source are of, unix seconds. */
+export type AsOf = { oldest: number; newest: number };
+
 export type SourceAnswer =
   | {
       tag: 'jobs';
@@ -26,6 +29,7 @@ export type SourceAnswer =
       payoutFault: string | null;
       malformed: string[];
       dropped: number;
+      asOf: AsOf | null;
     }
   | { tag: 'failed'; source: number; why: string };
 
@@ -56,8 +60,9 @@ async function pollSource(
   ]);
   if (jobs.tag === 'failed') return { tag: 'failed', source, why: jobs.why };
   const cover: Extract<ListRead<ListedPayout>, { tag: 'parsed' }> = payouts.tag === 'failed'
-    ? { tag: 'parsed', entries: [], malformed: [], dropped: 0 }
+    ? { tag: 'parsed', entries: [], malformed: [], dropped: 0, asOf: null }
     : payouts;
+  const told = [jobs.asOf, cover.asOf].filter((time) => time !== null);
   return {
     tag: 'jobs',
     source,
@@ -66,6 +71,7 @@ async function pollSource(
     payoutFault: payouts.tag === 'failed' && payouts.why !== 'HTTP 404' ? payouts.why : null,
     malformed: [...jobs.malformed, ...cover.malformed.map((problem) => `payouts: ${problem}`)],
     dropped: jobs.dropped + cover.dropped,
+    asOf: told.length === 0 ? null : { oldest: Math.min(...told), newest: Math.max(...told) },
   };
 }
 

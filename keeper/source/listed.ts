@@ -13,7 +13,14 @@ export const txSchema = (maxBytes: number) =>
   z.object({ to: addressSchema, data: bytesSchema(maxBytes), value: uintStringSchema });
 
 export type ParsedList<T> =
-  | { tag: 'parsed'; entries: T[]; malformed: string[]; dropped: number }
+  | {
+      tag: 'parsed';
+      entries: T[];
+      malformed: string[];
+      dropped: number;
+      /** Time of the block that the list was made at, unix seconds, where it says so in a way that is read. */
+      asOf: number | null;
+    }
   | { tag: 'not_a_list'; why: string };
 
 /**
@@ -37,5 +44,15 @@ export function parseList<S extends z.ZodType, T>(
     if (parsed.success) entries.push(shape(parsed.data));
     else malformed.push(`entry ${index}: ${firstProblem(parsed.error)}`);
   });
-  return { tag: 'parsed', entries, malformed, dropped: Math.max(0, listed.length - most) };
+  const dropped = Math.max(0, listed.length - most);
+  return { tag: 'parsed', entries, malformed, dropped, asOf: asOfIn(json) };
+}
+
+const asOfSchema = z.object({ asOf: z.iso.datetime({ offset: true }) });
+
+function asOfIn(json: unknown): number | null {
+  const told = asOfSchema.safeParse(json);
+  if (!told.success) return null;
+  const ms = Date.parse(told.data.asOf);
+  return Number.isNaN(ms) ? null : Math.floor(ms / 1_000);
 }

@@ -1,0 +1,56 @@
+/** Which sources make ids up: policy/unknown-ids.ts over the sources of a tick, with distrust as its end. */
+import type { Distrust } from './distrust.ts';
+import {
+  isMadeUp,
+  NONE_UNKNOWN,
+  UNKNOWN_RULES,
+  type UnknownIds,
+  withoutUnknown,
+  withUnknown,
+} from './policy/unknown-ids.ts';
+import type { SourceAnswer } from './source/job-source.ts';
+import type { Work } from './work.ts';
+
+export type MadeUp = {
+  /** Notes the block that each source speaks of. */
+  hear(answers: readonly SourceAnswer[]): void;
+  /** The chain, at a block of this time (unix seconds), does not know what these name. */
+  unknown(variants: readonly Work[], chainTime: bigint): void;
+  /** The chain knows it. */
+  known(jobKey: string): void;
+};
+
+export function createMadeUp(distrust: Distrust, now: () => number): MadeUp {
+  /** Both by index of the configured sources: bounded by their number. */
+  const held = new Map<number, UnknownIds>();
+  const asOf = new Map<number, number | null>();
+  return {
+    hear(answers) {
+      for (const answer of answers) {
+        if (answer.tag === 'jobs') asOf.set(answer.source, answer.asOf?.newest ?? null);
+      }
+    },
+    unknown(variants, chainTime) {
+      for (const { source, key } of variants) {
+        // The keeper's own discovery reads the same chain: what it finds there is not made up.
+        if (source === distrust.own) continue;
+        const told = asOf.get(source) ?? null;
+        const caughtUp = told !== null && chainTime >= BigInt(told);
+        const next = withUnknown(
+          held.get(source) ?? NONE_UNKNOWN,
+          key,
+          caughtUp,
+          now(),
+          UNKNOWN_RULES,
+        );
+        held.set(source, next);
+        if (!isMadeUp(next, now(), UNKNOWN_RULES)) continue;
+        held.delete(source);
+        distrust.drop(source, `unknown:${key}`);
+      }
+    },
+    known(jobKey) {
+      for (const [source, ids] of held) held.set(source, withoutUnknown(ids, jobKey));
+    },
+  };
+}
