@@ -1,6 +1,20 @@
 /** The chain client: explicit transports only (viem's defaults for chain 4663 point at third parties). */
-import { createPublicClient, defineChain, fallback, http, type PublicClient } from 'viem';
+import {
+  type Chain,
+  createPublicClient,
+  createTransport,
+  defineChain,
+  type EIP1193RequestFn,
+  http,
+  type PublicClient,
+  TimeoutError,
+  type Transport,
+} from 'viem';
 import { CHAIN_ID } from '../../contracts-abi/constants.ts';
+import { faultLine } from '../fault-line.ts';
+import { type Logger, redactUrl } from '../logger.ts';
+import { Endpoints } from './endpoints.ts';
+import { verdictOf } from './endpoint-verdict.ts';
 
 export type ChainClientOptions = {
   urls: readonly string[];
@@ -8,6 +22,8 @@ export type ChainClientOptions = {
   multicall3: `0x${string}`;
   /** How often watchers poll, in milliseconds; waits of ours poll by themselves. */
   pollingIntervalMs?: number;
+  /** Told when an endpoint of several is left, and when it is used again. */
+  logger?: Logger;
 };
 
 /** The viem chain of one deployment; its URLs are the configured ones. */
@@ -22,25 +38,76 @@ export function defineBasketChain(urls: readonly string[], multicall3: `0x${stri
 }
 
 /**
- * A read client over several endpoints, tried in order. Retries are few and bounded: a caller's own deadline rules.
- * `cacheTime` is zero: a block number older than the answer it goes with has misled callers before.
+ * A read client; over several endpoints it asks the best one that answers (endpoints.ts). Retries are few and bounded:
+ * a caller's own deadline rules. `cacheTime` is zero: a block number older than the answer it goes with has misled
+ * callers before.
  */
 export function createChainClient(options: ChainClientOptions): PublicClient {
-  const transports = options.urls.map((url) =>
-    http(url, { timeout: options.timeoutMs, retryCount: 1, retryDelay: 100 }),
-  );
-  const [first] = transports;
-  if (first === undefined) throw new Error('at least one RPC URL is needed');
+  const { urls, timeoutMs } = options;
+  const [only] = urls;
+  if (only === undefined) throw new Error('at least one RPC URL is needed');
   return createPublicClient({
-    chain: defineBasketChain(options.urls, options.multicall3),
-    transport: transports.length === 1 ? first : fallback(transports, { retryCount: 0 }),
+    chain: defineBasketChain(urls, options.multicall3),
+    transport:
+      urls.length === 1
+        ? http(only, { timeout: timeoutMs, retryCount: 1, retryDelay: 100 })
+        : overSeveral(options),
     cacheTime: 0,
     pollingInterval: options.pollingIntervalMs ?? 250,
   }) as PublicClient;
 }
 
-/** Throws when the endpoint serves another chain: every signature and address here is for 4663. */
+function overSeveral({ urls, timeoutMs, logger }: ChainClientOptions): Transport {
+  return ({ chain }) => {
+    const endpoints = new Endpoints({
+      endpoints: urls.map((url) => ({ name: redactUrl(url), ask: askOf(url, timeoutMs, chain) })),
+      timeoutMs,
+      verdictOf,
+      lateError: ({ method }) =>
+        new TimeoutError({ body: { method }, url: urls.map(redactUrl).join(', ') }),
+      logger,
+    });
+    const request = ((call: { method: string; params?: unknown }) =>
+      endpoints.request(call)) as EIP1193RequestFn;
+    return createTransport({
+      key: 'endpoints',
+      name: 'several endpoints',
+      type: 'endpoints',
+      request,
+      retryCount: 0,
+    });
+  };
+}
+
+/** One try at one endpoint. */
+function askOf(url: string, timeoutMs: number, chain: Chain | undefined) {
+  const { request } = http(url, { timeout: timeoutMs, retryCount: 0 })({ chain });
+  const ask = request as (call: object, options: { signal: AbortSignal }) => Promise<unknown>;
+  return (call: { method: string; params?: unknown }, signal: AbortSignal): Promise<unknown> =>
+    ask(call, { signal });
+}
+
+/**
+ * Throws when the endpoint serves another chain: every signature and address here is for 4663.
+ * @throws ChainUnreachable when none answers
+ */
 export async function assertChainId(client: PublicClient): Promise<void> {
-  const id = await client.getChainId();
+  let id: number;
+  try {
+    id = await client.getChainId();
+  } catch (cause) {
+    throw new ChainUnreachable(client.chain?.rpcUrls.default.http ?? [], cause);
+  }
   if (id !== CHAIN_ID) throw new Error(`the RPC endpoint serves chain ${id}, not ${CHAIN_ID}`);
+}
+
+/** For an operator who starts a process: which endpoints, and what now. */
+export class ChainUnreachable extends Error {
+  constructor(urls: readonly string[], cause: unknown) {
+    super(
+      `no answer from RPC_URLS (${urls.map(redactUrl).join(', ')}): ${faultLine(cause)} A process that finds no chain at its start ends: start it again once an endpoint answers, or let a supervisor do so.`,
+      { cause },
+    );
+    this.name = 'ChainUnreachable';
+  }
 }

@@ -1,0 +1,163 @@
+/** One call under way over several endpoints: who is being asked for it, and who is next. */
+import type { EndpointHealth, Trouble } from './endpoint-health.ts';
+import type { Verdict } from './endpoint-verdict.ts';
+
+export type ReadCall = { method: string; params?: unknown };
+
+export type Attempted = {
+  health: EndpointHealth;
+  /** Ends early when the signal is aborted. */
+  ask: (call: ReadCall, signal: AbortSignal) => Promise<unknown>;
+  failed: (trouble: Trouble) => void;
+};
+
+export type AttemptOptions<E extends Attempted> = {
+  /** Longest that the call takes, over all endpoints. */
+  timeoutMs: number;
+  /** Where one is silent for so long, the next is asked too. */
+  patienceMs: number;
+  /** Takes note of what a failure says of the endpoint. */
+  judge: (endpoint: E, error: unknown) => Verdict;
+  onAnswer: (endpoint: E, result: unknown) => void;
+  lateError: () => Error;
+};
+
+/** Before all of them are asked once more. */
+const AGAIN_AFTER_MS = 100;
+
+/**
+ * Asks the endpoints in this order, the next one when one fails or is silent; the first answer counts.
+ * @throws a refusal before a fault; `lateError` at the deadline
+ */
+export async function attempt<E extends Attempted>(
+  call: ReadCall,
+  order: readonly E[],
+  options: AttemptOptions<E>,
+): Promise<unknown> {
+  const attempts = new Attempts(call, order, options);
+  try {
+    return await attempts.run();
+  } finally {
+    attempts.end();
+  }
+}
+
+class Attempts<E extends Attempted> {
+  readonly #call: ReadCall;
+  readonly #order: readonly E[];
+  readonly #options: AttemptOptions<E>;
+  #queue: E[];
+  /** Being asked, with the moment of asking. */
+  readonly #open = new Map<E, number>();
+  readonly #ending = new AbortController();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #refusal: { error: unknown } | null = null;
+  #fault: unknown = null;
+  #isRepeat = false;
+  #isLate = false;
+  #resolve: (result: unknown) => void = () => undefined;
+  #reject: (error: unknown) => void = () => undefined;
+
+  constructor(call: ReadCall, order: readonly E[], options: AttemptOptions<E>) {
+    this.#call = call;
+    this.#order = order;
+    this.#options = options;
+    this.#queue = [...order];
+  }
+
+  run(): Promise<unknown> {
+    const { timeoutMs, lateError } = this.#options;
+    this.#after(timeoutMs / 2, () => {
+      this.#isLate = true;
+    });
+    this.#after(timeoutMs, () => {
+      for (const endpoint of this.#open.keys()) endpoint.failed({ tag: 'late' });
+      this.#reject(lateError());
+    });
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      this.#next();
+    });
+  }
+
+  end(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#ending.abort();
+  }
+
+  #after(ms: number, then: () => void): void {
+    this.#timers.add(setTimeout(then, ms));
+  }
+
+  /** After a failure. */
+  #next(): void {
+    // What one refuses must not be answered from the past, nor waited for where nobody answers.
+    if (this.#refusal !== null) this.#queue = this.#queue.filter(({ health }) => health.well);
+    const next = this.#queue.shift();
+    if (next !== undefined) return this.#ask(next);
+    if (this.#open.size > 0) return;
+    if (this.#refusal !== null) return this.#reject(this.#refusal.error);
+    if (this.#isRepeat) return this.#reject(this.#fault);
+    // One broken connection proves nothing: each of them once more.
+    this.#isRepeat = true;
+    this.#queue = [...this.#order];
+    this.#after(AGAIN_AFTER_MS, () => this.#next());
+  }
+
+  /**
+   * Nobody has failed, but nobody has answered either. A slow answer is better than one from the past, until half of
+   * the time is gone.
+   */
+  #hasten(): void {
+    const next = this.#queue.find(
+      ({ health }) => !health.paused && (!health.behind || this.#isLate),
+    );
+    if (next === undefined) {
+      if (this.#queue.length > 0) this.#after(this.#options.patienceMs, () => this.#hasten());
+      return;
+    }
+    this.#queue = this.#queue.filter((endpoint) => endpoint !== next);
+    this.#ask(next);
+  }
+
+  #ask(endpoint: E): void {
+    this.#open.set(endpoint, performance.now());
+    this.#after(this.#options.patienceMs, () => {
+      if (this.#open.has(endpoint)) this.#hasten();
+    });
+    endpoint.ask(this.#call, this.#ending.signal).then(
+      (result) => this.#answered(endpoint, result),
+      (error: unknown) => this.#failed(endpoint, error),
+    );
+  }
+
+  #answered(endpoint: E, result: unknown): void {
+    if (this.#ending.signal.aborted) return;
+    this.#open.delete(endpoint);
+    this.#blameSilent();
+    this.#options.onAnswer(endpoint, result);
+    this.#resolve(result);
+  }
+
+  #failed(endpoint: E, error: unknown): void {
+    if (this.#ending.signal.aborted) return;
+    this.#open.delete(endpoint);
+    const { tag } = this.#options.judge(endpoint, error);
+    if (tag === 'reverted') {
+      this.#blameSilent();
+      return this.#reject(error);
+    }
+    if (tag === 'refused') this.#refusal ??= { error };
+    else this.#fault = error;
+    this.#next();
+  }
+
+  /** Others had to be asked because of them. */
+  #blameSilent(): void {
+    for (const [endpoint, since] of this.#open) {
+      const ms = performance.now() - since;
+      if (ms >= this.#options.patienceMs * 0.9) endpoint.failed({ tag: 'late' });
+    }
+  }
+}

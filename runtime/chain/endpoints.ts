@@ -1,0 +1,200 @@
+/**
+ * Reads over several RPC endpoints. What must hold:
+ * 1. A call is answered within its deadline as long as one endpoint answers: where one is silent the next is asked long
+ *    before the caller gives up, and the first answer counts.
+ * 2. Nobody's call pays twice for the same trouble: an endpoint that was silent or broken is left alone for a while,
+ *    and then tried by a probe.
+ * 3. An endpoint that answers from the past is not asked while a fresher one answers, nor instead of one that refuses.
+ * 4. Nothing runs by itself: endpoints are compared in the wake of calls, one call each in five seconds.
+ */
+import { steadyNow } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import { type Attempted, attempt, type ReadCall } from './attempts.ts';
+import { EndpointHealth, Heads, type SeenHead, type Trouble } from './endpoint-health.ts';
+import type { Verdict } from './endpoint-verdict.ts';
+
+export type ReadEndpoint = {
+  /** Names it to an operator: no key in it. */
+  name: string;
+  /** @throws what {@link EndpointsOptions.verdictOf} can judge; ends early when the signal is aborted */
+  ask: (call: ReadCall, signal: AbortSignal) => Promise<unknown>;
+};
+
+export type EndpointsOptions = {
+  endpoints: readonly ReadEndpoint[];
+  /** Longest that a call takes, over all endpoints. */
+  timeoutMs: number;
+  verdictOf: (error: unknown, method: string) => Verdict;
+  /** What a call throws that nobody answered in time. */
+  lateError: (call: ReadCall) => Error;
+  logger?: Logger | undefined;
+  clock?: () => number;
+};
+
+/** Patience with one endpoint until the next is asked too; less where all of them must fit into the deadline. */
+const PATIENCE_MS = 1_000;
+const COMPARE_EVERY_MS = 5_000;
+/** Who has shown a head so lately need not be asked for it. */
+const HEAD_KNOWN_MS = 200;
+const PROBE_MS = 3_000;
+
+const LATEST: ReadCall = { method: 'eth_getBlockByNumber', params: ['latest', false] };
+
+class Endpoint implements Attempted {
+  readonly index: number;
+  readonly name: string;
+  readonly ask: ReadEndpoint['ask'];
+  readonly health: EndpointHealth;
+  readonly #logger: Logger | undefined;
+  #told = true;
+  probing = false;
+
+  constructor(index: number, { name, ask }: ReadEndpoint, options: EndpointsOptions) {
+    this.index = index;
+    this.name = name;
+    this.ask = ask;
+    this.health = new EndpointHealth(options.clock ?? steadyNow);
+    this.#logger = options.logger;
+  }
+
+  answered(): void {
+    this.health.succeeded();
+    if (this.health.well) this.#tell(true, 'an RPC endpoint is in use again', {});
+  }
+
+  failed(trouble: Trouble): void {
+    this.health.failed(trouble);
+    if (this.health.paused) {
+      this.#tell(false, 'an RPC endpoint is left alone for a while', { why: trouble.tag });
+    }
+  }
+
+  behind(): void {
+    this.health.demote();
+    this.#tell(false, 'an RPC endpoint answers from the past: others are asked first', {});
+  }
+
+  /** Once per change, not per call. */
+  #tell(well: boolean, message: string, details: object): void {
+    if (this.#told === well) return;
+    this.#told = well;
+    this.#logger?.[well ? 'info' : 'warn']({ endpoint: this.name, ...details }, message);
+  }
+}
+
+export class Endpoints {
+  readonly #options: EndpointsOptions;
+  readonly #clock: () => number;
+  readonly #all: readonly Endpoint[];
+  readonly #heads: Heads;
+  #comparedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: EndpointsOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? steadyNow;
+    this.#all = options.endpoints.map((endpoint, index) => new Endpoint(index, endpoint, options));
+    this.#heads = new Heads(this.#clock);
+  }
+
+  /** @throws what the endpoints throw: a refusal before a fault, a fault before a silence */
+  async request(call: ReadCall): Promise<unknown> {
+    const order = this.#inOrder();
+    this.#lookAround(asksForHead(call) ? order[0] : undefined);
+    return await attempt(call, order, {
+      timeoutMs: this.#options.timeoutMs,
+      patienceMs: this.#patienceMs(call.method),
+      judge: (endpoint, error) => {
+        const verdict = this.#options.verdictOf(error, call.method);
+        note(endpoint, verdict);
+        return verdict;
+      },
+      onAnswer: (endpoint, result) => {
+        endpoint.answered();
+        this.#noteHead(endpoint, call, result);
+      },
+      lateError: () => this.#options.lateError(call),
+    });
+  }
+
+  /** Each group in the order of the configuration. */
+  #inOrder(): Endpoint[] {
+    const rank = ({ health }: Endpoint): number => {
+      if (health.paused) return 3;
+      if (health.doubtful) return 2;
+      return health.behind ? 1 : 0;
+    };
+    return this.#all.toSorted((a, b) => rank(a) - rank(b));
+  }
+
+  /** A range of logs may well take seconds, and is not asked for twice because of that. */
+  #patienceMs(method: string): number {
+    const share = this.#options.timeoutMs / this.#all.length;
+    return method === 'eth_getLogs' ? share : Math.min(share / 2, PATIENCE_MS);
+  }
+
+  /** Probes in the wake of a call; nobody waits for them. @param asked shows its head by the call itself */
+  #lookAround(asked: Endpoint | undefined): void {
+    const compares = this.#clock() - this.#comparedAt >= COMPARE_EVERY_MS;
+    if (compares) this.#comparedAt = this.#clock();
+    for (const endpoint of this.#all) {
+      const { health, index, probing } = endpoint;
+      if (probing || health.paused || endpoint === asked) continue;
+      if (health.doubtful || (compares && this.#heads.age(index) > HEAD_KNOWN_MS)) {
+        void this.#probe(endpoint);
+      }
+    }
+  }
+
+  async #probe(endpoint: Endpoint): Promise<void> {
+    const { timeoutMs, verdictOf } = this.#options;
+    endpoint.probing = true;
+    const ending = new AbortController();
+    const deadline = setTimeout(() => ending.abort(), Math.min(PROBE_MS, timeoutMs));
+    try {
+      const result = await endpoint.ask(LATEST, ending.signal);
+      endpoint.answered();
+      this.#noteHead(endpoint, LATEST, result);
+    } catch (error) {
+      const { aborted } = ending.signal;
+      note(endpoint, aborted ? { tag: 'late' } : verdictOf(error, LATEST.method));
+    } finally {
+      clearTimeout(deadline);
+      endpoint.probing = false;
+    }
+  }
+
+  #noteHead({ index }: Endpoint, call: ReadCall, result: unknown): void {
+    const head = headOf(call, result);
+    if (head === null) return;
+    for (const lagging of this.#heads.saw(index, head)) this.#all[lagging]?.behind();
+  }
+}
+
+/** What an answer or a refusal says of who gave it. */
+function note(endpoint: Endpoint, verdict: Verdict): void {
+  if (verdict.tag === 'reverted' || verdict.tag === 'refused') endpoint.answered();
+  else endpoint.failed(verdict);
+}
+
+function asksForHead({ method, params }: ReadCall): boolean {
+  if (method === 'eth_blockNumber') return true;
+  return method === 'eth_getBlockByNumber' && Array.isArray(params) && params[0] === 'latest';
+}
+
+/** The head that an answer shows, or null where it is about something else. */
+function headOf(call: ReadCall, result: unknown): SeenHead | null {
+  if (!asksForHead(call)) return null;
+  if (typeof result === 'string') {
+    const number = quantityOf(result);
+    return number === null ? null : { number, seconds: null };
+  }
+  if (typeof result !== 'object' || result === null) return null;
+  const { number, timestamp } = result as { number?: unknown; timestamp?: unknown };
+  const height = quantityOf(number);
+  return height === null ? null : { number: height, seconds: quantityOf(timestamp) };
+}
+
+function quantityOf(value: unknown): number | null {
+  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,13}$/i.test(value)) return null;
+  return Number(value);
+}
