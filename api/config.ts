@@ -7,13 +7,21 @@ import {
   listOption,
   logOptions,
   option,
+  publicUrlOption,
   storeOptions,
-  urlOption,
 } from '../runtime/config.ts';
 import { httpOptions, portOption } from '../runtime/http/server.ts';
 
 /** A name, an IPv4 or an IPv6 address. */
 const HOSTNAME = /^(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[?[0-9a-fA-F:]+\]?)$/;
+
+/** Sessions tell the page who asks whom in the query of this address. */
+const approvalUrlOption = publicUrlOption
+  .refine((url) => !url.includes('#'), 'expected a URL without fragment (#)')
+  .refine((url) => {
+    const { searchParams } = new URL(url);
+    return !searchParams.has('owner') && !searchParams.has('key');
+  }, 'expected a URL without owner and key in its query: each session puts its own there');
 
 export const apiOptions = z.object({
   ...logOptions.shape,
@@ -29,12 +37,12 @@ export const apiOptions = z.object({
     description: 'Address of the relayer as clients see it, without a path.',
     example: 'https://relay.example.org',
   }),
-  APPROVAL_URL: option(urlOption.optional(), {
+  APPROVAL_URL: option(approvalUrlOption.optional(), {
     description:
       "Address of the owner's approval page as clients see it; absent: the page that the api serves, /approve under PUBLIC_BASE_URL.",
     example: 'https://app.example.org/approve',
   }),
-  CHAIN_RPC_PUBLIC: option(urlOption.optional(), {
+  CHAIN_RPC_PUBLIC: option(publicUrlOption.optional(), {
     description:
       'RPC address that the root document names to clients; absent: the origin of the first of RPC_URLS.',
     example: 'https://rpc.example.org',

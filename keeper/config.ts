@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { USD } from '../contracts-abi/constants.ts';
 import { decimalTextOf, parseDecimal } from '../contracts-abi/rounding.ts';
 import {
+  baseUrlListOption,
   booleanOption,
   chainOptions,
   decimalOption,
@@ -13,7 +14,6 @@ import {
   option,
   portOption,
   storeOptions,
-  urlListOption,
 } from '../runtime/config.ts';
 import { httpOptions } from '../runtime/http/server.ts';
 import { keyOptions } from '../runtime/keys/wallets.ts';
@@ -38,7 +38,7 @@ export const keeperOptions = z.object({
     description: 'Port of the keeper: /health, /ready, /metrics.',
     example: '8082',
   }),
-  API_URLS: option(urlListOption.default(['http://127.0.0.1:8080']), {
+  API_URLS: option(baseUrlListOption.default(['http://127.0.0.1:8080']), {
     description: 'APIs whose /v1/jobs is executed, comma-separated; none of them is trusted.',
     example: 'http://127.0.0.1:8080',
   }),

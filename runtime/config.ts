@@ -55,9 +55,18 @@ export const urlOption = z
   })
   .transform((text) => text.replace(/\/+$/, ''));
 
+/** A name or a password in a URL would be told to whoever is told the URL; and fetch refuses to ask there. */
+const withoutUserinfo = z.string().refine((text) => {
+  if (!URL.canParse(text)) return true;
+  const { username, password } = new URL(text);
+  return username === '' && password === '';
+}, 'expected a URL without name and password before the host');
+
+/** An address that clients are told. */
+export const publicUrlOption = withoutUserinfo.pipe(urlOption);
+
 /** An address that paths are put behind: without query and fragment, which would swallow them. */
-export const baseUrlOption = z
-  .string()
+export const baseUrlOption = withoutUserinfo
   .refine((text) => !/[?#]/.test(text), 'expected a URL without query (?) and fragment (#)')
   .pipe(urlOption);
 
@@ -74,11 +83,13 @@ export function listOption<T extends z.ZodType<unknown, string>>(item: T) {
     .pipe(z.array(item));
 }
 
+const AT_LEAST_ONE = [(urls: string[]) => urls.length > 0, 'expected at least one URL'] as const;
+
 /** Comma-separated URLs, at least one. */
-export const urlListOption = listOption(urlOption).refine(
-  (urls) => urls.length > 0,
-  'expected at least one URL',
-);
+export const urlListOption = listOption(urlOption).refine(...AT_LEAST_ONE);
+
+/** Comma-separated addresses that paths are put behind, at least one. */
+export const baseUrlListOption = listOption(baseUrlOption).refine(...AT_LEAST_ONE);
 
 export const booleanOption = z
   .enum(['true', 'false', '1', '0'], { error: 'expected true or false' })
@@ -118,7 +129,7 @@ export function loadConfig<Shape extends z.ZodRawShape>(
     const seen =
       value === undefined
         ? 'is not set'
-        : meta.secret === true
+        : meta.secret === true || value.includes('@') // behind a name and a password
           ? 'is set'
           : `is ${JSON.stringify(value)}`;
     const example = meta.example === undefined ? '' : ` For example: ${name}=${meta.example}`;
