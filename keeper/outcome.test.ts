@@ -12,6 +12,7 @@ import { type StoreTables, storeMigrations } from './journal/migrations.ts';
 import { createMemories } from './memory.ts';
 import { createKeeperMetrics } from './metrics.ts';
 import { settleAttempts } from './outcome.ts';
+import { isLoss } from './policy/breaker.ts';
 import { PATIENCE_RULES } from './policy/patience.ts';
 
 const USDG = '0x00000000000000000000000000000000000000d1';
@@ -19,7 +20,7 @@ const EXECUTOR = '0x00000000000000000000000000000000000000e1';
 const CONTRACT = '0x00000000000000000000000000000000000000c1';
 const HASH: Hex = pad('0x77');
 const job = (number: number): string => `${CONTRACT}:${pad(`0x${number}`)}`;
-const keyOf = (number: number): string => `foreign:${job(number)}:1`;
+const keyOf = (number: number, attempt = 1): string => `foreign:${job(number)}:${attempt}`;
 
 type Logs = Extract<Awaited<ReturnType<OrderReader['receipt']>>, { tag: 'receipt' }>['logs'];
 
@@ -82,12 +83,18 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-async function opened(number: number, carrier?: { key: string; index: number; members: number }) {
+async function opened(
+  number: number,
+  carrier?: { key: string; index: number; members: number },
+  attempt = 1,
+  leastUsdg: bigint | null = null,
+) {
   await journal.openAttempt({
-    intentKey: keyOf(number),
+    intentKey: keyOf(number, attempt),
     jobKey: job(number),
     kind: 'foreign',
-    attempt: 1,
+    attempt,
+    leastUsdg,
     promisedUsdg: 0n,
     workType: 'foreign',
     ticker: null,
@@ -132,4 +139,46 @@ test('the receipt of a batch is asked for once in a look, however many it carrie
       feeUsdg: 0n,
     });
   }
+});
+
+test('reverts are counted until the work is done, and count anew from there', async () => {
+  const revertsOf = async () => (await journal.readJob(job(1)))?.patience.reverts;
+  logs = [];
+  let attempt = 0;
+  for (const reverts of [1, 2]) {
+    await opened(1, undefined, (attempt += 1));
+    state = included('reverted', true);
+    await settleAttempts(context, null);
+    expect(await revertsOf()).toBe(reverts);
+  }
+  await opened(1, undefined, (attempt += 1));
+  state = included('mined', true);
+  await settleAttempts(context, null);
+  expect(await revertsOf()).toBe(0);
+  await opened(1, undefined, (attempt += 1));
+  state = included('reverted', true);
+  await settleAttempts(context, null);
+  expect(await revertsOf()).toBe(1);
+});
+
+test('what moved a unit less than it had to is no execution: it counts as a revert, and its source is told', async () => {
+  const told: string[] = [];
+  context = { ...context, foreign: { unpaid: (key: string) => told.push(key) } } as never;
+  logs = transferOf(1_484_999n);
+  state = included('mined', true);
+  await opened(1, undefined, 1, 1_485_000n);
+  await settleAttempts(context, null);
+  logs = transferOf(1_485_000n);
+  await opened(2, undefined, 1, 1_485_000n);
+  await settleAttempts(context, null);
+  const last = async (number: number) => {
+    const [timeline] = await journal.timeline(pad(`0x${number}`));
+    return timeline?.decisions.at(-1)?.decision;
+  };
+  expect([await last(1), await last(2)]).toEqual(['unpaid', 'executed']);
+  expect((await journal.readJob(job(1)))?.patience.reverts).toBe(1);
+  expect(await journal.readJob(job(2))).toBeNull();
+  expect(told).toEqual([job(1)]);
+  const { runs } = await journal.foreignRuns(CONTRACT, 0);
+  expect(runs.map(isLoss)).toEqual([true, false]);
 });

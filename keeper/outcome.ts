@@ -243,6 +243,7 @@ async function recordPaid(
     );
   }
   await decide(context, jobKey, 'executed', `${kind}, ${fee}, ${cost}`, hash);
+  if (told?.done === true) await applyEvent(context, jobKey, { tag: 'executed' });
 }
 
 /** Whose balance an attempt's fee came to: our protocol pays the executor named, other services their sender. */

@@ -12,6 +12,7 @@ import {
 
 const T = 1_800_000_000_000;
 const fail: PatienceEvent = { tag: 'failed', reason: 'unknown error 0xdeadbeef' };
+const revert: PatienceEvent = { tag: 'reverted_on_chain', reason: 'reverts on chain' };
 
 function repeated(event: PatienceEvent, times: number, from: Patience = FRESH, at = T): Patience {
   let patience = from;
@@ -65,13 +66,43 @@ describe('what fails by itself', () => {
   });
 
   test('a revert on chain, which costs gas, is quarantined sooner and survives progress', () => {
-    const revert: PatienceEvent = { tag: 'reverted_on_chain', reason: 'reverts on chain' };
     let patience = FRESH;
     for (let i = 0; i < RULES.revertsUntilQuarantine; i += 1) {
       expect(patience.quarantine).toBeNull();
       patience = after(after(patience, { tag: 'progress' }, 'a', T, RULES), revert, 'a', T, RULES);
     }
     expect(patience.quarantine?.reason).toBe('reverts on chain');
+  });
+
+  test('a revert on chain puts probation off further each time, whatever the source says anew', () => {
+    let patience = repeated(revert, RULES.revertsUntilQuarantine);
+    let at = T;
+    let tries = 0;
+    // A source that tells the job anew all the time, for a day.
+    while (at < T + 86_400_000) {
+      at += 5_000;
+      if (gate(patience, `told at ${at}`, at, RULES).tag === 'wait') continue;
+      tries += 1;
+      patience = after(patience, { tag: 'progress' }, `told at ${at}`, at, RULES);
+      patience = after(patience, revert, `told at ${at}`, at, RULES);
+    }
+    // At 30 s, 1, 2, 4, 8 and 16 minutes, then every half hour.
+    expect(tries).toBe(6 + 46);
+  });
+
+  test('reverts are forgotten once a transaction did the work', () => {
+    let patience = FRESH;
+    for (let week = 0; week < 10; week += 1) {
+      const at = T + week * 7 * 86_400_000;
+      patience = after(patience, revert, 'a', at, RULES);
+      expect(patience).toMatchObject({ reverts: 1, quarantine: null });
+      for (const tag of ['progress', 'executed'] as const) {
+        patience = after(patience, { tag }, 'a', at + 60_000, RULES);
+      }
+    }
+    const beaten = repeated(revert, RULES.revertsUntilQuarantine);
+    const executed = after(beaten, { tag: 'executed' }, 'a', T, RULES);
+    expect(executed).toEqual({ ...FRESH, notBeforeMs: beaten.notBeforeMs });
   });
 });
 
@@ -90,8 +121,9 @@ test('whatever happens, a job is tried again within the quarantine time', () => 
       { tag: 'paused' },
       { tag: 'unavailable' },
       { tag: 'progress' },
+      { tag: 'executed' },
       fail,
-      { tag: 'reverted_on_chain', reason: 'r' },
+      revert,
     ),
     fc.nat(60_000).map((ms): PatienceEvent => ({ tag: 'wait', ms })),
   );

@@ -4,7 +4,8 @@
  * What must hold:
  * - what is expected (not due, does not pay, lost, paused) waits briefly and is never quarantined;
  * - what fails by itself waits longer each time, then is quarantined with a reason;
- * - a quarantine ends with time, or earlier on probation when what the source says of the job has changed;
+ * - a quarantine ends with time, or earlier on probation when what the source says of the job has changed; where gas
+ *   was lost, probation comes later each time, since the source decides what it says;
  * - a fault of our own surroundings (RPC, wallet) blames no job.
  */
 
@@ -13,13 +14,20 @@ export type Patience = {
   misses: number;
   /** Simulations that failed in a row. */
   failures: number;
-  /** Transactions that reverted on chain in a row: those cost gas. */
+  /** Transactions that reverted on chain since the last one that did its work: those cost gas. */
   reverts: number;
   notBeforeMs: number;
   quarantine: Quarantine | null;
 };
 
-type Quarantine = { reason: string; sinceMs: number; untilMs: number; fingerprint: string };
+type Quarantine = {
+  reason: string;
+  sinceMs: number;
+  untilMs: number;
+  fingerprint: string;
+  /** Least time in it before a change of the job's terms may end it; absent in what an older version wrote. */
+  probationMs?: number;
+};
 
 export type PatienceEvent =
   | { tag: 'not_due' }
@@ -31,13 +39,16 @@ export type PatienceEvent =
   | { tag: 'wait'; ms: number }
   | { tag: 'failed'; reason: string }
   | { tag: 'reverted_on_chain'; reason: string }
-  | { tag: 'progress' };
+  /** A transaction is under way. */
+  | { tag: 'progress' }
+  /** A transaction did the job's work on chain. */
+  | { tag: 'executed' };
 
 export type PatienceRules = {
   failuresUntilQuarantine: number;
   revertsUntilQuarantine: number;
   quarantineMs: number;
-  /** Least time in quarantine before a change of the job's terms may end it. */
+  /** Least time in quarantine before a change of the job's terms may end it; doubled with each revert on chain. */
   probationMs: number;
 };
 
@@ -78,7 +89,7 @@ export function gate(
   const { quarantine, notBeforeMs } = patience;
   if (quarantine !== null && nowMs < quarantine.untilMs) {
     const changed = fingerprint !== quarantine.fingerprint;
-    if (changed && nowMs >= quarantine.sinceMs + rules.probationMs)
+    if (changed && nowMs >= quarantine.sinceMs + (quarantine.probationMs ?? rules.probationMs))
       return { tag: 'go', onProbation: true };
     return { tag: 'wait', untilMs: quarantine.untilMs, quarantined: quarantine.reason };
   }
@@ -123,6 +134,8 @@ export function after(
       return { ...patience, notBeforeMs: nowMs + event.ms };
     case 'progress':
       return { ...FRESH, reverts: patience.reverts };
+    case 'executed':
+      return { ...FRESH, notBeforeMs: patience.notBeforeMs };
     case 'failed': {
       const failures = patience.failures + 1;
       const next = {
@@ -132,7 +145,7 @@ export function after(
         notBeforeMs: nowMs + backoff(failures - 1, 2_000, LONGEST_WAIT_MS),
       };
       return failures >= rules.failuresUntilQuarantine
-        ? quarantined(next, event.reason, fingerprint, nowMs, rules)
+        ? quarantined(next, event.reason, fingerprint, nowMs, rules, rules.probationMs)
         : { ...next, quarantine: null };
     }
     case 'reverted_on_chain':
@@ -145,9 +158,10 @@ export function after(
     reverts,
     notBeforeMs: nowMs + backoff(reverts - 1, 15_000, LONGEST_WAIT_MS),
   };
-  return reverts >= rules.revertsUntilQuarantine
-    ? quarantined(next, event.reason, fingerprint, nowMs, rules)
-    : { ...next, quarantine: null };
+  if (reverts < rules.revertsUntilQuarantine) return { ...next, quarantine: null };
+  const relapses = reverts - rules.revertsUntilQuarantine;
+  const probationMs = backoff(relapses, rules.probationMs, rules.quarantineMs);
+  return quarantined(next, event.reason, fingerprint, nowMs, rules, probationMs);
 }
 
 function quarantined(
@@ -156,7 +170,8 @@ function quarantined(
   fingerprint: string,
   nowMs: number,
   rules: PatienceRules,
+  probationMs: number,
 ): Patience {
-  const quarantine = { reason, sinceMs: nowMs, untilMs: nowMs + rules.quarantineMs, fingerprint };
-  return { ...patience, quarantine };
+  const untilMs = nowMs + rules.quarantineMs;
+  return { ...patience, quarantine: { reason, sinceMs: nowMs, untilMs, fingerprint, probationMs } };
 }
