@@ -61,17 +61,38 @@ export function contractsOf(deployment: Deployment): { name: string; address: Ad
   ];
 }
 
-/** Reads and checks a deployment file. Throws Error naming the file and each wrong field. */
+/** The file cannot be used; the message is one line for an operator and names the file. */
+export class DeploymentError extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'DeploymentError';
+  }
+}
+
+/** Wrong fields that are named. */
+const MOST_FAULTS = 3;
+
+/** Reads and checks a deployment file. @throws DeploymentError naming the file and what is wrong with it */
 export function readDeployment(path: string): Deployment {
   let json: unknown;
   try {
     json = JSON.parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    throw new Error(`deployment file ${path} cannot be read as JSON`, { cause });
+    const missing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
+    throw new DeploymentError(
+      `deployment file ${path} ${missing ? 'is missing' : 'cannot be read as JSON'}`,
+      { cause },
+    );
   }
   const parsed = deploymentSchema.safeParse(json);
   if (!parsed.success) {
-    throw new Error(`deployment file ${path} is not valid:\n${z.prettifyError(parsed.error)}`);
+    const faults = parsed.error.issues.map(
+      ({ path: field, message }) => `${field.join('.') || 'the file'}: ${message}`,
+    );
+    const more = faults.length > MOST_FAULTS ? ` and ${faults.length - MOST_FAULTS} more` : '';
+    throw new DeploymentError(
+      `deployment file ${path} is not valid: ${faults.slice(0, MOST_FAULTS).join('; ')}${more}`,
+    );
   }
   return parsed.data;
 }

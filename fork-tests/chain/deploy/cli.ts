@@ -29,7 +29,10 @@ npm run deploy -- --cover      extends the cover market of an existing DEPLOYMEN
                                They count once the pool's ring has come round: run --cover again then
     --only CORE,ADS            lists no basket but these
     --fund 10                  fills the fee pool that rewards snapshots up to so many dollars, ten at most: gives in USDG
-                               what lacks, and nothing where it holds as much (any key)
+                               what lacks, and nothing where it holds as much (any key). Not from two places at once
+    --drop                     gives up what a broken-off run signed last and no block has: a transaction of the same
+                               key to itself takes its nonce. Without it such a step goes out as it was signed where
+                               this command asks for the very same one, and otherwise the run stops and names it
 Settings come from the environment: .env.example lists them all.`;
 
 /**
@@ -47,7 +50,7 @@ export async function runCli(
     await run(args, env, say);
     return 0;
   } catch (error) {
-    const words = wordsFor(error);
+    const words = wordsFor(error, args);
     if (words === null) throw error;
     complain(`deploy: ${words}`);
     return 1;
@@ -65,6 +68,7 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv, say: Say): P
       slots: { type: 'string' },
       only: { type: 'string' },
       fund: { type: 'string' },
+      drop: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -92,16 +96,18 @@ type Flags = {
   slots?: string | undefined;
   only?: string | undefined;
   fund?: string | undefined;
+  drop: boolean;
 };
 
 /** Null without --cover. Throws a DeployError for flags that do not go together or have no meaning. */
 function coverFlags(
   flags: Flags,
 ): (Omit<CoverCommand, 'slots' | 'weeks'> & { slots?: number }) | null {
-  const { slots, only, fund } = flags;
+  const { slots, only, fund, drop } = flags;
   if (!flags.cover) {
-    for (const [name, value] of Object.entries({ slots, only, fund })) {
-      if (value !== undefined) throw new DeployError(`--${name} goes with --cover`);
+    for (const [name, value] of Object.entries({ slots, only, fund, drop })) {
+      if (value !== undefined && value !== false)
+        throw new DeployError(`--${name} goes with --cover`);
     }
     return null;
   }
@@ -119,6 +125,7 @@ function coverFlags(
   }
   return {
     dryRun: flags['dry-run'],
+    drop,
     only: only === undefined ? null : only.split(',').map((ticker) => ticker.trim()),
     level: fund === undefined ? 0n : parseLevel(fund),
     ...(slots === undefined ? {} : { slots: Number(slots) }),
@@ -138,7 +145,7 @@ function connectTo(urls: readonly string[], timeout: number): ReadClient {
 }
 
 /** Null for a fault of ours, which keeps its stack. */
-function wordsFor(error: unknown): string | null {
+function wordsFor(error: unknown, args: readonly string[]): string | null {
   if (
     error instanceof DeployError ||
     error instanceof DifferenceError ||
@@ -146,19 +153,21 @@ function wordsFor(error: unknown): string | null {
   ) {
     return error.message;
   }
-  if (isNoAnswer(error)) {
-    return 'the RPC endpoint does not answer. What was sent is in the journal: run the same command again to go on';
-  }
+  const sends = !args.includes('--verify') && !args.includes('--dry-run');
+  const again = sends
+    ? '. What was sent is in the journal: run the same command again to go on'
+    : '. Nothing was sent';
+  if (isNoAnswer(error)) return `the RPC endpoint does not answer${again}`;
   // viem's whole message names the endpoint, and with it perhaps a provider's key.
   if (error instanceof BaseError) {
-    return `the RPC endpoint answered with an error: ${reasonOf(error)}. What was sent is in the journal: run the same command again to go on`;
+    return `the RPC endpoint answered with an error: ${reasonOf(error)}${again}`;
   }
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
   if (typeof code === 'string' && typeof syscall === 'string') {
-    return `${(error as Error).message}. What was sent is in the journal: run the same command again to go on`;
+    return `${(error as Error).message}${again}`;
   }
   if (typeof code === 'string' && code.startsWith('ERR_PARSE_ARGS')) {
-    return `${(error as Error).message.replaceAll('\n', ' ')}. The flags are --dry-run, --verify and --restate, and --cover with --slots, --only and --fund; everything else is a setting (.env.example)`;
+    return `${(error as Error).message.replaceAll('\n', ' ')}. The flags are --dry-run, --verify and --restate, and --cover with --slots, --only, --fund and --drop; everything else is a setting (.env.example)`;
   }
   return null;
 }

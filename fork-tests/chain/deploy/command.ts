@@ -95,7 +95,7 @@ export async function dryRun(client: ReadClient, config: DeployConfig, say: Say)
 export async function verify(client: ReadClient, config: DeployConfig, say: Say): Promise<void> {
   await assertChain(client);
   const deployment = deploymentIn(config);
-  await verifyStanding(client, deployment);
+  const unknown = await verifyStanding(client, deployment);
   const journal = Journal.read(journalPath(config), planSchema);
   if (journal !== null) {
     const { header, decisions } = journal;
@@ -106,6 +106,7 @@ export async function verify(client: ReadClient, config: DeployConfig, say: Say)
     await verifyDeployment(client, deployment, { ...deployed, plan, deployer });
   }
   for (const line of await describeStanding(client, deployment)) say(line);
+  for (const line of unknown) say(line);
   say(`${config.DEPLOYMENT_FILE} is what stands on chain ${CHAIN_ID}.`);
 }
 

@@ -4,7 +4,7 @@ import type { Deployment } from '../../../contracts-abi/deployment.ts';
 import { coverMarketAbi } from '../../../contracts-abi/generated/index.ts';
 import type { ReadClient } from '../client.ts';
 import type { Submitter } from '../submitter.ts';
-import type { Gift } from './cover-gift.ts';
+import { type Gift, stillLacking } from './cover-gift.ts';
 import { type CoverPlan, statedListings } from './cover-plan.ts';
 import { capDecision, listCover } from './cover-steps.ts';
 import { growPools } from './protocol.ts';
@@ -37,20 +37,29 @@ export async function sendCover(
     await listCover(client, submitter, account, coverMarket, ticker, vault, sharers);
   }
   if (gift.amount === 0n) return;
+  // Others may have filled the pool since it was read: what is signed is what lacks at that moment.
+  const lacking = async (before: bigint, name: string): Promise<bigint> => {
+    const read = async () => String(await stillLacking(client, coverMarket, gift.level, before));
+    return BigInt(await submitter.decide(name, read, String(before)));
+  };
+  const allowed = await lacking(gift.amount, 'approval of a gift');
+  if (allowed === 0n) return;
   // A run that was broken off in between has approved already.
-  if (gift.allowance < gift.amount) {
+  if (gift.allowance < allowed) {
     await submitter.write(account, {
       address: usdg,
       abi: erc20Abi,
       functionName: 'approve',
-      args: [coverMarket, gift.amount],
+      args: [coverMarket, allowed],
     });
   }
+  const amount = await lacking(allowed, 'gift');
+  if (amount === 0n) return;
   await submitter.write(account, {
     address: coverMarket,
     abi: coverMarketAbi,
     functionName: 'fundFees',
-    args: [gift.amount],
+    args: [amount],
     gas: 250_000n,
   });
 }

@@ -2,22 +2,23 @@
  * `npm run deploy -- --cover`: extends the cover market of a deployment by what it lacks and may have now, as often as
  * wanted: weeks after the last published one, baskets whose pools have come to remember enough, and where asked slots
  * for those that have not, and a gift to the fee pool. What must hold:
- * - nothing is sent twice. Weeks, listings and slots are read off the chain each time, and whatever an earlier run
- *   signed last is seen mined before anything is read; a gift fills the pool up to a level (cover-gift.ts);
+ * - nothing is sent twice. Weeks, listings and slots are read off the chain each time, after what an earlier run signed
+ *   last is settled (cover-settle.ts); a gift fills the pool up to a level (cover-gift.ts);
  * - each transaction is on disk before it is sent (journal.ts). Nothing hangs on the sender's nonces here;
  * - what only the market's owner can send is sent with the owner's key or not at all: another one gets the calls in
  *   words, for a multisig to send.
  */
 import { rmSync } from 'node:fs';
 import { type Address, formatEther, isAddressEqual, type LocalAccount, zeroAddress } from 'viem';
-import { z } from 'zod';
 import { MIN_COVER_USD } from '../../../contracts-abi/constants.ts';
 import type { Deployment } from '../../../contracts-abi/deployment.ts';
 import type { ReadClient } from '../client.ts';
 import { callLines, coverSteps, ownerCalls, sendCover, type Sending } from './cover-calls.ts';
 import { dryCover } from './cover-dry.ts';
 import { assertCurrent, giftLine, giftShort, readGift } from './cover-gift.ts';
+import type { CoverRun } from './cover-open.ts';
 import { type CoverCommand, type CoverPlan, partOf, planCover, shareWords } from './cover-plan.ts';
+import { coverWords, settleBroken } from './cover-settle.ts';
 import { type CoverState, coverLines, RENOUNCED, readCover } from './cover-state.ts';
 import { DeployError } from './errors.ts';
 import { boundGas, funds, grouped } from './gas.ts';
@@ -26,7 +27,6 @@ import { type SettledStep, submitJournaled } from './journaled-submitter.ts';
 import {
   alone,
   assertChain,
-  assertSameChain,
   coverJournalPath,
   deploymentIn,
   loadDeployer,
@@ -34,11 +34,7 @@ import {
 } from './operator.ts';
 import type { DeployConfig } from './options.ts';
 import { newHeader } from './prepare.ts';
-import { type JournaledWords, settleLast } from './settle.ts';
 import { verifyContracts } from './verify.ts';
-
-/** What the journal of such a run begins with. */
-const runSchema = z.object({ coverMarket: z.string() });
 
 /** Throws a DeployError when something is left that this key cannot send. */
 export async function extendCover(
@@ -56,7 +52,7 @@ export async function extendCover(
   }
   const account = loadDeployer(config);
   await alone(config, async () => {
-    await settleBroken(client, config, deployment, say);
+    await settleBroken(client, account, config, deployment, command, say);
     const { state, plan } = await sendMissing(client, account, config, deployment, command, say);
     // After the report, which may fail as well: until then the same command has something to go on with.
     rmSync(coverJournalPath(config), { force: true });
@@ -90,6 +86,9 @@ async function sendMissing(
   }
   const after = settled.length === 0 ? state : await readCover(client, deployment);
   for (const line of unlistedLines(sending.plan, after)) say(line);
+  if (gift.amount > 0n && !settled.some(({ what }) => what.startsWith('fundFees '))) {
+    say('Somebody else filled the fee pool meanwhile: nothing was given.');
+  }
   for (const line of coverLines(after)) say(line);
   if (settled.length === 0) say('Nothing to do: nothing was sent.');
   return { state, plan };
@@ -114,8 +113,11 @@ async function sendThrough(
 ): Promise<SettledStep[]> {
   const steps = await coverSteps(client, account, sending);
   if (steps.length === 0) return [];
-  const { coverMarket } = sending.deployment;
-  const header = await newHeader(client, account, { coverMarket }, 'sender');
+  const run: CoverRun = {
+    coverMarket: sending.deployment.coverMarket,
+    listings: sending.plan.listings.map(({ basket: { vault }, sharers }) => ({ vault, sharers })),
+  };
+  const header = await newHeader(client, account, run, 'sender');
   assertCurrent(sending.gift, header.firstNonce);
   const { text, short } = await funds(
     client,
@@ -147,38 +149,6 @@ async function sendThrough(
   }
 }
 
-/** Sees what an earlier run signed last mined, whoever's key it was. */
-async function settleBroken(
-  client: ReadClient,
-  config: DeployConfig,
-  { coverMarket }: Deployment,
-  say: Say,
-): Promise<void> {
-  const path = coverJournalPath(config);
-  const journal = Journal.open(path, runSchema);
-  if (journal === null) return;
-  try {
-    const { header, steps } = journal;
-    await assertSameChain(client, path, header);
-    if (header.plan.coverMarket !== coverMarket) {
-      throw new DeployError(
-        `the run in ${path} is of the cover market ${header.plan.coverMarket}, and this deployment's is ${coverMarket}. Move the journal away to begin anew`,
-      );
-    }
-    const last = steps.at(-1);
-    if (last !== undefined) {
-      say(`An earlier run was broken off: first its last step, ${last.what}, ${last.hash}.`);
-    }
-    const waitMs = config.DEPLOY_WAIT_SECONDS * 1_000;
-    const account = { address: header.deployer };
-    const words = coverWords(config);
-    const settled = await settleLast({ client, account, journal, waitMs, words });
-    if (settled !== null) say(`  It was mined${settled.succeeded ? '' : ', and reverted'}.`);
-  } finally {
-    journal.close();
-  }
-}
-
 /** Throws when something is left for an owner who is another, or who is not there any more. */
 function refuseOwners(
   { owner }: CoverState,
@@ -199,15 +169,4 @@ function refuseOwners(
   throw new DeployError(
     `the key of ${sender} does not own the cover market ${deployment.coverMarket}: ${owner} does, and the ${calls.length} calls above are for it to send, in this order (one that was offered the ownership calls acceptOwnership() first)`,
   );
-}
-
-function coverWords(config: DeployConfig): JournaledWords {
-  const again = 'Run the same command again: it begins with what stands by then';
-  return {
-    sender: 'sender',
-    reverted: again,
-    displaced: again,
-    perhapsDisplaced: `move ${coverJournalPath(config)} away and run the same command again`,
-    moved: { errors: /^(BadWeek|CapTooHigh|AlreadyListed)/, advice: again },
-  };
 }

@@ -56,6 +56,22 @@ export async function readGift(
   return { level, feePool, amount, allowance, held, nonce };
 }
 
+/** What lacks to the level by now, at most `before`: a node that lags makes a gift no larger. */
+export async function stillLacking(
+  client: ReadClient,
+  coverMarket: Address,
+  level: bigint,
+  before: bigint,
+): Promise<bigint> {
+  const feePool = await client.readContract({
+    address: coverMarket,
+    abi: coverMarketAbi,
+    functionName: 'feePool',
+  });
+  const now = level > feePool ? level - feePool : 0n;
+  return now < before ? now : before;
+}
+
 /** Why the giver's USDG does not do; null when it does. */
 export function giftShort({ level, amount, held }: Gift, giver: Address): string | null {
   if (held >= amount) return null;

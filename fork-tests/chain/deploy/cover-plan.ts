@@ -32,6 +32,8 @@ export type CoverWish = {
 export type CoverCommand = CoverWish & {
   /** USDG base units that the fee pool shall hold; zero: it is left as it is. */
   level: bigint;
+  /** Gives up what an earlier run signed and no block has. */
+  drop: boolean;
   dryRun: boolean;
 };
 

@@ -1,6 +1,6 @@
 /** The real `--cover` command on a synthetic live chain whose pools begin with one observation slot. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { type Address, getAddress, type Hex } from 'viem';
+import { type Address, encodeFunctionData, getAddress, type Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Deployment, readDeployment } from '../../../contracts-abi/deployment.ts';
@@ -169,7 +169,8 @@ describe('where pools are deep', () => {
   const cover = (env: Record<string, string>, ...flags: string[]) =>
     site.call({ DEPLOY_COVER_WEEKS: '2', ...env }, '--cover', ...flags);
 
-  const journal = () => existsSync(`${site.deploymentFile}.cover-journal`);
+  const journalFile = () => `${site.deploymentFile}.cover-journal`;
+  const journal = () => existsSync(journalFile());
 
   test('the plan foretold what the market says its pools carry', async () => {
     expect([...foretold.keys()].sort()).toEqual(['ADS', 'CORE', 'CORE2', 'CORE3', 'MAG7']);
@@ -280,11 +281,83 @@ describe('where pools are deep', () => {
     expect(blind.out).toContain(`CORE would be listed with a cap of at most $${caps[0]}, perhaps`);
   }, 60_000);
 
+  test('what a broken-off run signed goes out by its own key where it is asked for, and is given up where it is told to', async () => {
+    const env = { DEPLOY_COVER_WEEKS: '0' };
+    await aside(async () => {
+      const nonce = await nonceOf(site);
+      await site.callBroken(1, 'before', env, '--cover');
+      const left = readFileSync(journalFile());
+      const cap = ((await depthCapOf('CORE')) * 90n) / 300n;
+      const named = `the listing of CORE with a cap of $${cap}`;
+
+      // Others than it was signed for, or CORE with a cap that it need not share.
+      for (const only of ['CORE2', 'CORE']) {
+        const dry = await cover(env, '--only', only, '--dry-run');
+        expect(dry).toMatchObject({ code: 0, err: '' });
+        const refused = await cover(env, '--only', only);
+        expect(refused.code).toBe(1);
+        expect(refused.err).toMatch(/^deploy: an earlier run, broken off, signed /);
+        for (const text of [dry.out, refused.err]) {
+          expect(text).toContain(named);
+          expect(text).toContain('add --drop to give it up');
+        }
+        expect(dry.out).not.toContain('would be listed');
+      }
+      const stranger = { ...env, WALLET_PRIVATE_KEYS: generatePrivateKey() };
+      for (const flags of [[], ['--drop']]) {
+        const refused = await cover(stranger, '--fund', '1', ...flags);
+        expect(refused.code).toBe(1);
+        expect(refused.err).toContain(named);
+        expect(refused.err).toContain(`run --cover with the key of ${site.deployer.address}`);
+      }
+      expect(await nonceOf(site)).toBe(nonce);
+      expect(readFileSync(journalFile())).toEqual(left);
+
+      const whole = await cover(env, '--dry-run');
+      expect(whole.out).toContain(`${named}, would be sent as it was signed`);
+      expect(whole.out).toMatch(
+        /^ {2}1\. the listing of CORE .*\n {2}2\. listVault .*\n {2}3\. listVault /m,
+      );
+      await aside(async () => {
+        expect(await cover(env)).toMatchObject({ code: 0, err: '' });
+        expect(await capOf('CORE')).toBe(cap);
+        for (const ticker of ['CORE2', 'CORE3']) {
+          expect(whole.out).toContain(
+            `${ticker} would be listed with a cap of about $${await capOf(ticker)}.`,
+          );
+        }
+        expect(await nonceOf(site)).toBe(nonce + 3);
+      });
+
+      writeFileSync(journalFile(), left);
+      const only = ['--only', 'CORE2'];
+      const dropping = await cover(env, ...only, '--drop', '--dry-run');
+      expect(dropping.out).toContain(`${named}, would be given up`);
+      // Giving up breaks off as well: the next run goes on with that, asked to or not.
+      await site.callBroken(1, 'before', env, '--cover', ...only, '--drop');
+      expect(await nonceOf(site)).toBe(nonce);
+      const gone = await cover(env, ...only);
+      expect(gone).toMatchObject({ code: 0, err: '' });
+      expect(gone.out).toContain('takes the place of a step which was given up');
+      expect(await nonceOf(site)).toBe(nonce + 2);
+      expect(await capOf('CORE')).toBe(0n);
+      expect(dropping.out).toContain(
+        `CORE2 would be listed with a cap of about $${await capOf('CORE2')}.`,
+      );
+      expect(journal()).toBe(false);
+    });
+  }, 60_000);
+
   test('lists what remembers enough by now and publishes the weeks that lack, once, through a break', async () => {
     const nonce = await nonceOf(site);
     const depth = await depthCapOf('CORE');
     const before = await publishedWeeks();
     const env = { DEPLOY_COVER_WEEKS: '8' };
+    await site.callBroken(1, 'before', env, '--cover', '--only', 'CORE');
+    const unasked = await cover({ DEPLOY_COVER_WEEKS: '0' }, '--only', 'CORE');
+    expect(unasked.err).toMatch(
+      /signed the publication of 6 weeks that close from 20\S+ to 20\S+,/,
+    );
     // Once the weeks are on their way: their second sending would revert, the listing is still to come.
     await site.callBroken(1, 'after', env, '--cover', '--only', 'CORE');
     const outcome = await cover(env, '--only', 'CORE');
@@ -387,15 +460,50 @@ describe('where pools are deep', () => {
     expect(await feePool()).toBe(1_000_000n);
     expect(await nonceOf(site)).toBe(nonce + 2);
 
-    // Signed and not sent; a run without a gift comes first and sends it.
+    // Signed and not sent: it goes out where the pool stays within the level that is asked for, and nowhere else.
     await site.callBroken(2, 'before', env, '--cover', ...only, '--fund', '2.5');
+    for (const level of [[], ['--fund', '2']]) {
+      const dry = await cover(env, ...only, ...level, '--dry-run');
+      const unasked = await cover(env, ...only, ...level);
+      expect(unasked.code).toBe(1);
+      for (const text of [dry.out, unasked.err]) {
+        expect(text).toContain('a gift of $1.5 to the fee pool, and it is not mined');
+      }
+    }
     expect(await feePool()).toBe(1_000_000n);
-    expect(await cover(env, ...only)).toMatchObject({ code: 0, err: '' });
-    expect(await feePool()).toBe(2_500_000n);
+    const foretold = await cover(env, ...only, '--fund', '3', '--dry-run');
+    expect(foretold.out).toContain(
+      'a gift of $1.5 to the fee pool, would be sent as it was signed',
+    );
+    expect(foretold.out).toContain('The fee pool holds $2.5 of the $3 of --fund: $0.5 to give.');
     const given = await cover(env, ...only, '--fund', '2.5');
     expect(given).toMatchObject({ code: 0, err: '' });
     expect(given.out).toContain('The fee pool holds $2.5 of the $2.5 of --fund: nothing to give.');
+    expect(await feePool()).toBe(2_500_000n);
     expect(await nonceOf(site)).toBe(nonce + 4);
+
+    // Filled by others meanwhile, after the approval: by the word of the node at the moment of signing.
+    const data = encodeFunctionData({ abi: coverMarketAbi, functionName: 'feePool' });
+    let reads = 0;
+    const others = site.proxy.on(
+      'eth_call',
+      {
+        where: ([call]) => {
+          if ((call as { data?: Hex }).data !== data) return false;
+          reads += 1;
+          return reads > 3;
+        },
+      },
+      { fault: 'result', result: `0x${10_000_000n.toString(16).padStart(64, '0')}` },
+    );
+    await aside(async () => {
+      const spared = await cover(env, ...only, '--fund', '10');
+      others.remove();
+      expect(spared).toMatchObject({ code: 0, err: '' });
+      expect(spared.out).toContain('Somebody else filled the fee pool meanwhile');
+      expect(await feePool()).toBe(2_500_000n);
+      expect(await nonceOf(site)).toBe(nonce + 5);
+    });
 
     // Given, and the report fails: the endpoint answers no more reads.
     site.proxy.on(
@@ -490,6 +598,7 @@ describe('where pools are deep', () => {
   test('refuses flags that mean nothing in a line', async () => {
     for (const [flags, words] of [
       [['--slots', '4500'], '--slots goes with --cover'],
+      [['--drop'], '--drop goes with --cover'],
       [['--cover', '--verify'], 'goes with neither'],
       [['--cover', '--slots', '720'], 'from 4500 to 10000'],
       [['--cover', '--fund', '0'], 'above zero'],

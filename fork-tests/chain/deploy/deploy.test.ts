@@ -1,7 +1,7 @@
 /** The real deploy command against forks of the synthetic live chain: unbroken, refused, and verified. */
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { erc20Abi } from 'viem';
+import { erc20Abi, type Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Deployment, readDeployment } from '../../../contracts-abi/deployment.ts';
@@ -190,7 +190,12 @@ describe('a run that cannot begin says why in a line, and sends nothing', () => 
       const notAPlan = await here.call({ DEPLOY_PLAN_FILE: wrongPlan });
       expect(notAPlan.err).toMatch(/is not a plan:\n/);
       const noFile = await here.call({}, '--verify');
-      expect(noFile.err).toMatch(/^deploy: deployment file .* cannot be read/);
+      expect(noFile.err).toMatch(/^deploy: deployment file .* is missing$/m);
+      writeFileSync(`${here.deploymentFile}.torn`, '{');
+      const torn = await here.call({ DEPLOYMENT_FILE: `${here.deploymentFile}.torn` }, '--verify');
+      expect(torn.err).toMatch(/^deploy: deployment file .* cannot be read as JSON$/m);
+      const unread = await here.call({ RPC_URLS: 'http://127.0.0.1:9' }, '--verify');
+      expect(unread.err).toBe('deploy: the RPC endpoint does not answer. Nothing was sent\n');
       const noFolder = await here.call({ DEPLOYMENT_FILE: `${run.planFile}/deployment.json` });
       expect(noFolder.err).toMatch(/^deploy: E(EXIST|NOTDIR)/);
 
@@ -241,6 +246,31 @@ describe('--verify', () => {
       const changed = await verifyWith({ ...run.deployment, [name]: owner.address });
       expect(`${name}: ${changed}`).toContain('differ:');
     }
+  });
+
+  test('without a journal refuses a start block after the first contract, where the node remembers', async () => {
+    const { startBlock } = run.deployment;
+    const [, hash] = /deployment of ProtocolPause: (0x\w+)/.exec(run.outcome.out) ?? [];
+    const { blockNumber } = await run.site.client.getTransactionReceipt({ hash: hash as Hex });
+    for (const later of [Number(blockNumber) + 1, Number(blockNumber) + 5]) {
+      const err = await verifyWith({ ...run.deployment, startBlock: later });
+      expect(err).toMatch(/^deploy: the parts of the deployment on chain differ:$/m);
+      expect(err).toContain(`startBlock ${later}, at the block before it at pause`);
+    }
+    const bare = join(mkdtempSync(join(dirname(run.site.deploymentFile), 'bare-')), 'it.json');
+    writeFileSync(bare, JSON.stringify(run.deployment));
+    const pruned = run.site.proxy.on(
+      'eth_getCode',
+      { where: ([, block]) => block !== 'latest' },
+      { fault: 'error', code: -32_000, message: 'missing trie node', forwarded: false },
+    );
+    const verified = await run.site.call({ DEPLOYMENT_FILE: bare }, '--verify');
+    pruned.remove();
+    expect(verified).toMatchObject({ code: 0, err: '' });
+    expect(verified.out).toContain(`startBlock ${startBlock} is judged by`);
+    const kept = await run.site.call({ DEPLOYMENT_FILE: bare }, '--verify');
+    expect(kept).toMatchObject({ code: 0, err: '' });
+    expect(kept.out).not.toContain('is judged by');
   });
 
   test('without a journal refuses a start block past the beginning, and weights of other tokens', async () => {

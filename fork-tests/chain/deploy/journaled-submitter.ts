@@ -162,10 +162,7 @@ async function estimateStep(
   }
 }
 
-/**
- * Signs the next step, or the last one anew in the place of `before`, and journals it. Nothing has left when this
- * returns.
- */
+/** Signs the next step, or the last one anew in the place of `before`. Nothing has left when this returns. */
 async function sign(
   options: JournaledOptions,
   index: number,
@@ -173,10 +170,26 @@ async function sign(
   request: Request,
   before?: JournalStep,
 ): Promise<JournalStep> {
-  const { client, account, journal } = options;
-  const nonce = journal.header.firstNonce + index;
-  if (before === undefined) await ourTurn(options, nonce, index, what);
+  if (before === undefined) {
+    await ourTurn(options, options.journal.header.firstNonce + index, index, what);
+  }
   const gas = await estimateStep(options, index, what, request);
+  return await signStep(options, index, what, request, gas, before);
+}
+
+/**
+ * Signs and journals a step as it is, in the place of `before` where that is the last one and not mined: at a fee that
+ * nodes take instead of its own.
+ */
+export async function signStep(
+  { client, account, journal }: Pick<JournaledOptions, 'client' | 'account' | 'journal'>,
+  index: number,
+  what: string,
+  request: Request,
+  gas: bigint,
+  before?: JournalStep,
+): Promise<JournalStep> {
+  const nonce = journal.header.firstNonce + index;
   let { maxFee } = await gasPrice(client);
   if (before !== undefined) {
     // What a node asks of a transaction that takes another's place: a tenth more; an eighth is safe everywhere.

@@ -46,20 +46,6 @@ export type Settling = {
   words?: JournaledWords;
 };
 
-/**
- * Sees the journal's last step mined or found mined, without a look at what it was for: for steps that do not hang on
- * each other. Bytes that would fail by now are sent as well: only what is mined holds up nothing any more.
- * @returns null when the journal has no step.
- */
-export async function settleLast(
-  options: Settling,
-): Promise<{ step: JournalStep; succeeded: boolean } | null> {
-  const step = options.journal.steps.at(-1);
-  if (step === undefined) return null;
-  const receipt = (await receiptOf(options.client, step)) ?? (await sendUntilMined(options, step));
-  return { step, succeeded: receipt.status === 'success' };
-}
-
 /** Throws a DeployError when it is not mined in time, or when it never can be. */
 export async function sendUntilMined(
   options: Settling,

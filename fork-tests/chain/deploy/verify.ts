@@ -19,11 +19,14 @@ import { AS_BUILT, judgeCode, type OwnContract } from './code.ts';
 import { coverSharers } from './cover-steps.ts';
 import type { Externals } from './externals.ts';
 import type { ProtocolPlan } from './plan.ts';
+import { isNoAnswer } from './settle.ts';
 import { verifyExternals } from './verify-externals.ts';
 
 type ListedBasket = Deployment['baskets'][number];
 
 const ZERO: Address = '0x0000000000000000000000000000000000000000';
+/** What is compared, in words of a DifferenceError. */
+const PARTS = 'parts of the deployment';
 
 const CODE: Readonly<Partial<Record<keyof Deployment, OwnContract>>> = {
   pause: 'protocolPause',
@@ -46,11 +49,17 @@ const CODE: Readonly<Partial<Record<keyof Deployment, OwnContract>>> = {
 export async function verifyContracts(client: ReadClient, deployment: Deployment): Promise<void> {
   // First whether the contracts are ours at all: what others would answer to our questions says nothing.
   await compare('contracts', codeChecks(client, deployment));
-  await compare('deployment', wiringChecks(reader(client), deployment));
+  await compare(PARTS, wiringChecks(reader(client), deployment));
 }
 
-/** Throws a DifferenceError that lists every difference between the deployment file and the chain. */
-export async function verifyStanding(client: ReadClient, deployment: Deployment): Promise<void> {
+/**
+ * Throws a DifferenceError that lists every difference between the deployment file and the chain.
+ * @returns what this node could not tell, a line each.
+ */
+export async function verifyStanding(
+  client: ReadClient,
+  deployment: Deployment,
+): Promise<string[]> {
   const read = reader(client);
   await compare('contracts', codeChecks(client, deployment));
   const { usdg, weth, multicall3, uniswapV3Factory, swapRouter02, quoterV2 } = deployment;
@@ -66,12 +75,18 @@ export async function verifyStanding(client: ReadClient, deployment: Deployment)
     safeProxyFactory: null,
     safeFallbackHandler: null,
   });
-  await compare('deployment', [
+  const before = await codeBeforeStart(client, deployment);
+  await compare(PARTS, [
     ...wiringChecks(read, deployment),
     ...(await registryChecks(read, deployment)),
-    ...historyChecks(client, read, deployment),
+    ...historyChecks(client, read, deployment, before),
     ...deployment.baskets.flatMap((basket) => weightChecks(read, basket)),
   ]);
+  return before === UNKNOWN
+    ? [
+        `startBlock ${deployment.startBlock} is judged by the baskets' beginnings alone, to the second: this node keeps no state of the block before it`,
+      ]
+    : [];
 }
 
 /** The same, and that the plan was followed. `deployer` may still hold the owner's powers, offered to the owner. */
@@ -82,7 +97,7 @@ export async function verifyDeployment(
 ): Promise<void> {
   await verifyStanding(client, deployment);
   const read = reader(client);
-  await compare('deployment', [
+  await compare(PARTS, [
     ...roleChecks(read, deployment, against),
     ...externalChecks(read, deployment, against),
     ...against.plan.baskets.flatMap((basket) => basketChecks(read, deployment, basket)),
@@ -174,17 +189,50 @@ async function registryChecks(read: Read, deployment: Deployment): Promise<Check
   ];
 }
 
-/** A start block after the first basket began would lose what happened in between; one before costs only time. */
-function historyChecks(client: ReadClient, read: Read, deployment: Deployment): Check[] {
-  const { startBlock, baskets } = deployment;
+const UNKNOWN = 'unknown';
+
+/** Whether our first contract stood before `startBlock`; unknown where the node keeps no state that old. */
+async function codeBeforeStart(
+  client: ReadClient,
+  { startBlock, pause }: Deployment,
+): Promise<'nothing' | 'our contract' | typeof UNKNOWN> {
+  if (startBlock === 0) return 'nothing';
+  try {
+    const code = await client.getCode({ address: pause, blockNumber: BigInt(startBlock - 1) });
+    return code === undefined || code === '0x' ? 'nothing' : 'our contract';
+  } catch (error) {
+    if (isNoAnswer(error)) throw error;
+    // expected: nodes say in many ways that they pruned a block's state
+    return UNKNOWN;
+  }
+}
+
+/**
+ * A start block after the first contract, or the first basket, would lose what happened in between. One before costs
+ * only time: the command takes the block after the one that it began at, and steps that leave no contract come first.
+ */
+function historyChecks(
+  client: ReadClient,
+  read: Read,
+  { startBlock, baskets, pause }: Deployment,
+  before: string,
+): Check[] {
   const start = client.getBlock({ blockNumber: BigInt(startBlock) });
-  return baskets.map(({ ticker, vault }) => ({
-    what: `startBlock ${startBlock}, against the beginning of ${ticker}`,
-    actual: Promise.all([start, read(vault, basketVaultAbi, 'genesisAt')]).then(
-      ([{ timestamp }, genesisAt]) => (timestamp <= BigInt(String(genesisAt)) ? 'before' : 'after'),
-    ),
-    expected: 'before',
-  }));
+  return [
+    {
+      what: `startBlock ${startBlock}, at the block before it at pause ${pause}`,
+      actual: Promise.resolve(before),
+      expected: oneOf('nothing', UNKNOWN),
+    },
+    ...baskets.map(({ ticker, vault }) => ({
+      what: `startBlock ${startBlock}, against the beginning of ${ticker}`,
+      actual: Promise.all([start, read(vault, basketVaultAbi, 'genesisAt')]).then(
+        ([{ timestamp }, genesisAt]) =>
+          timestamp <= BigInt(String(genesisAt)) ? 'before' : 'after',
+      ),
+      expected: 'before',
+    })),
+  ];
 }
 
 /** What the file says of the opening weights, as far as the chain knows it: whose they are, and that they are a whole. */

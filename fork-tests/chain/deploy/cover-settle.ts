@@ -1,0 +1,137 @@
+/**
+ * What a run that extends the cover market does about the one before, where that was broken off. What must hold:
+ * - what is signed is never forgotten: a step is seen mined, or another transaction of its key in its place;
+ * - the same bytes go out again only where this command asks for that very step, and by its own key. Otherwise the run
+ *   stops, or gives the step up where it is told to (`--drop`): a transaction of the key to itself takes its nonce.
+ */
+import { isAddressEqual, type LocalAccount, type TransactionReceipt } from 'viem';
+import type { Deployment } from '../../../contracts-abi/deployment.ts';
+import { estimateGas, type ReadClient } from '../client.ts';
+import { type Gift, readGift } from './cover-gift.ts';
+import { isAsked, lastStep, type OpenStep, openWords, runSchema } from './cover-open.ts';
+import { type CoverCommand, type CoverPlan, partOf, planCover } from './cover-plan.ts';
+import { type CoverState, readCover } from './cover-state.ts';
+import { DeployError } from './errors.ts';
+import { Journal, type JournalHeader, type JournalStep } from './journal.ts';
+import { signStep } from './journaled-submitter.ts';
+import { assertSameChain, coverJournalPath, type Say } from './operator.ts';
+import type { DeployConfig } from './options.ts';
+import { type JournaledWords, receiptOf, type Settling, sendUntilMined } from './settle.ts';
+
+/** `stopped`: why a run without `--drop` sends nothing; null: the step goes out as it is, first of all. */
+export type OpenVerdict = { words: string; stopped: string | null; foreign: boolean };
+
+/** `plan` and `gift`: what `sender` would send, read while the step was not mined. Pure. */
+export function judgeOpen(
+  open: OpenStep,
+  state: CoverState,
+  sender: Pick<LocalAccount, 'address'>,
+  plan: CoverPlan,
+  gift: Gift,
+): OpenVerdict {
+  const words = openWords(open, state);
+  const { step, sender: signer, path } = open;
+  const foreign = !isAddressEqual(signer, sender.address);
+  const head = `an earlier run, broken off, signed ${words}, and it is not mined: perhaps it never left, perhaps a node holds it (${step.hash}, nonce ${step.nonce} of ${signer})`;
+  if (foreign) {
+    return {
+      words,
+      foreign,
+      stopped: `${head}. Nothing is sent with another key before that is settled: run --cover with the key of ${signer}, and with --drop to give the step up. Where that key is gone for good move ${path} away`,
+    };
+  }
+  if (isAsked(open, plan, gift)) return { words, foreign, stopped: null };
+  return {
+    words,
+    foreign,
+    stopped: `${head}. This command does not ask for it, or not any more, so nothing is sent. Run the command of then to finish it, or add --drop to give it up: a transaction of the key to itself takes its nonce first`,
+  };
+}
+
+/** Throws unless the journal is of this chain and this market. */
+export async function assertOwnRun(
+  client: ReadClient,
+  path: string,
+  header: JournalHeader<{ coverMarket: string }>,
+  { coverMarket }: Pick<Deployment, 'coverMarket'>,
+): Promise<void> {
+  await assertSameChain(client, path, header);
+  if (header.plan.coverMarket === coverMarket) return;
+  throw new DeployError(
+    `the run in ${path} is of the cover market ${header.plan.coverMarket}, and this deployment's is ${coverMarket}. Move the journal away to begin anew`,
+  );
+}
+
+/** Throws a DeployError when the last step of an earlier run is neither mined nor to be sent or given up. */
+export async function settleBroken(
+  client: ReadClient,
+  account: LocalAccount,
+  config: DeployConfig,
+  deployment: Deployment,
+  command: CoverCommand,
+  say: Say,
+): Promise<void> {
+  const path = coverJournalPath(config);
+  const journal = Journal.open(path, runSchema);
+  if (journal === null) return;
+  try {
+    await assertOwnRun(client, path, journal.header, deployment);
+    const open = lastStep(journal, deployment);
+    if (open === null) return;
+    const { step, sender } = open;
+    const found = await receiptOf(client, step);
+    if (found !== null) {
+      say(`An earlier run was broken off: its last step, ${step.what}, ${step.hash}:`);
+      say(`  ${minedWords(found)}`);
+      return;
+    }
+    // Read before the look at the receipt that counts: what is mined by then may be missing in the plan.
+    const state = await readCover(client, deployment);
+    const plan = partOf(planCover(state, command), state, account.address);
+    const gift = await readGift(client, deployment, account.address, command.level);
+    const { words, foreign, stopped } = judgeOpen(open, state, account, plan, gift);
+    const drops = command.drop && !foreign && open.call.tag !== 'drop';
+    if (stopped !== null && !drops && (await receiptOf(client, step)) === null) {
+      throw new DeployError(stopped);
+    }
+    const waitMs = config.DEPLOY_WAIT_SECONDS * 1_000;
+    const settling = { client, account, journal, waitMs, words: coverWords(config) };
+    const mined = await client.getTransactionCount({ address: sender, blockTag: 'latest' });
+    // Where the nonce is used already there is nothing to take.
+    const gives = drops && mined <= step.nonce;
+    say(
+      `An earlier run was broken off: ${gives ? 'given up is' : 'first'} its last step, ${words}, ${step.hash}.`,
+    );
+    const last = gives ? await signDrop(settling, step) : step;
+    const receipt = await sendUntilMined(settling, last);
+    const taken = gives && receipt.transactionHash === last.hash;
+    say(`  ${taken ? 'Its nonce is taken, so it can never be mined.' : minedWords(receipt)}`);
+  } finally {
+    journal.close();
+  }
+}
+
+const minedWords = ({ status }: TransactionReceipt): string =>
+  `It was mined${status === 'success' ? '' : ', and reverted'}.`;
+
+/** Nothing has left when this returns. */
+async function signDrop(
+  settling: Settling & { account: LocalAccount },
+  step: JournalStep,
+): Promise<JournalStep> {
+  const { address } = settling.account;
+  const request = { to: address, data: '0x' } as const;
+  const gas = await estimateGas(settling.client, address, request);
+  return await signStep(settling, step.step, `drop of ${step.what}`, request, gas, step);
+}
+
+export function coverWords(config: DeployConfig): JournaledWords {
+  const again = 'Run the same command again: it begins with what stands by then';
+  return {
+    sender: 'sender',
+    reverted: again,
+    displaced: again,
+    perhapsDisplaced: `move ${coverJournalPath(config)} away and run the same command again`,
+    moved: { errors: /^(BadWeek|CapTooHigh|AlreadyListed)/, advice: again },
+  };
+}
