@@ -54,6 +54,7 @@ export function payoutBoard(service: Service): ScanBoard<PayoutScan> {
   return new ScanBoard({
     run: (signal) => scanner.scan(signal),
     version: () => `${service.marks.snapshot().version}:${service.indexer.generation}`,
+    outOfReach: () => service.marks.outOfReach(),
     deadlineMs: SCAN_DEADLINE_MS,
   });
 }

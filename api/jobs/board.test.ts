@@ -8,13 +8,14 @@ function boardUnderTest(deadlineMs = 60_000) {
     resolve: (value: string) => void;
     reject: (error: Error) => void;
   }[] = [];
-  const state = { version: '1' };
+  const state = { version: '1', outOfReach: false };
   const board = new ScanBoard<string>({
     run: (signal) =>
       new Promise((resolve, reject) => {
         scans.push({ signal, resolve, reject });
       }),
     version: () => state.version,
+    outOfReach: () => state.outOfReach,
     deadlineMs,
   });
   return { board, scans, state };
@@ -64,6 +65,26 @@ describe('a board of scans', () => {
     expect(scans).toHaveLength(3);
     scans[2]?.resolve('b');
     expect(await again).toBe('b');
+  });
+
+  it('answers no scan while the chain is out of reach, and does again afterwards', async () => {
+    const { board, scans, state } = boardUnderTest();
+    const good = board.current();
+    scans[0]?.resolve('a');
+    await good;
+    state.outOfReach = true;
+    await expect(board.current()).rejects.toMatchObject({ code: 'UPSTREAM', retryable: true });
+    // One of newer rows would be of the old marks all the same.
+    state.version = '2';
+    await expect(board.current()).rejects.toMatchObject({ code: 'UPSTREAM' });
+    expect(scans).toHaveLength(1);
+    state.version = '1';
+    state.outOfReach = false;
+    expect(await board.current()).toBe('a');
+    state.version = '3';
+    const next = board.current();
+    scans[1]?.resolve('b');
+    expect(await next).toBe('b');
   });
 
   it('gives up at its deadline with UPSTREAM, and tells the scan to stop asking', async () => {

@@ -1,8 +1,9 @@
 /**
  * One scan per snapshot of the marks, shared by everybody who asks meanwhile, and never two at once.
  *
- * A scan that fails or passes its deadline is answered with an error, never with the scan before it: a keeper that is
- * told so asks again, whereas old jobs send its transactions after orders that are filled already.
+ * A scan that fails or passes its deadline is answered with an error, never with the scan before it; and so is everybody
+ * who asks while the chain is out of reach, when neither a kept scan nor one of old marks is known to be of now: a keeper
+ * that is told so asks again, whereas old jobs send its transactions after orders that are filled already.
  */
 import { ApiError } from '../../runtime/errors.ts';
 
@@ -12,17 +13,25 @@ export type ScanRun<T> = (signal: AbortSignal) => Promise<T>;
 export class ScanBoard<T> {
   readonly #run: ScanRun<T>;
   readonly #version: () => string;
+  readonly #outOfReach: () => boolean;
   readonly #deadlineMs: number;
   /** The newest scan, under way or done. */
   #scan: { version: string; done: boolean; result: Promise<T> } | null = null;
 
   /**
-   * @param version changes whenever a scan would find something else.
+   * @param version changes whenever a scan would find something else, as long as the chain answers.
+   * @param outOfReach whether it does not: then neither the version nor a scan says anything of now.
    * @param deadlineMs of one scan.
    */
-  constructor(options: { run: ScanRun<T>; version: () => string; deadlineMs: number }) {
+  constructor(options: {
+    run: ScanRun<T>;
+    version: () => string;
+    outOfReach: () => boolean;
+    deadlineMs: number;
+  }) {
     this.#run = options.run;
     this.#version = options.version;
+    this.#outOfReach = options.outOfReach;
     this.#deadlineMs = options.deadlineMs;
   }
 
@@ -33,7 +42,9 @@ export class ScanBoard<T> {
   async current(): Promise<T> {
     const version = this.#version();
     const last = this.#scan;
-    if (last !== null && (!last.done || last.version === version)) return await last.result;
+    if (last !== null && !last.done) return await last.result;
+    if (this.#outOfReach()) throw tooSlow();
+    if (last !== null && last.version === version) return await last.result;
     const scan = { version, done: false, result: this.#bounded() };
     this.#scan = scan;
     scan.result.then(
@@ -54,7 +65,7 @@ export class ScanBoard<T> {
     const late = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
         abort.abort();
-        reject(new ApiError('UPSTREAM', 'the chain or the store answers too slowly: retry'));
+        reject(tooSlow());
       }, this.#deadlineMs);
     });
     try {
@@ -63,4 +74,8 @@ export class ScanBoard<T> {
       clearTimeout(timer);
     }
   }
+}
+
+function tooSlow(): ApiError {
+  return new ApiError('UPSTREAM', 'the chain or the store answers too slowly: retry');
 }

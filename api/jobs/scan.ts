@@ -121,6 +121,7 @@ export function jobBoard(service: Service): ScanBoard<Scan> {
   return new ScanBoard({
     run: (signal) => scanner.scan(signal),
     version: () => `${service.marks.snapshot().version}:${service.indexer.generation}`,
+    outOfReach: () => service.marks.outOfReach(),
     deadlineMs: SCAN_DEADLINE_MS,
   });
 }

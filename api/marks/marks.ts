@@ -218,11 +218,19 @@ export class Marks {
 
   live(): boolean {
     const taken = this.#snapshot?.takenAtMs ?? 0;
-    const { staleAfterMs, answerWithinMs } = this.#options;
+    const { staleAfterMs } = this.#options;
     const now = Date.now();
-    const patience =
-      this.#silence() === null ? staleAfterMs : Math.min(staleAfterMs, answerWithinMs);
-    return taken > now - patience && this.#headChangedAt > now - staleAfterMs;
+    return (
+      !this.outOfReach() && taken > now - staleAfterMs && this.#headChangedAt > now - staleAfterMs
+    );
+  }
+
+  /** The chain does not answer, and the marks are older than such a pause may be. A chain that makes no blocks answers. */
+  outOfReach(): boolean {
+    const taken = this.#snapshot?.takenAtMs ?? 0;
+    const { staleAfterMs, answerWithinMs } = this.#options;
+    const patience = Math.min(staleAfterMs, answerWithinMs);
+    return this.#silence() !== null && taken <= Date.now() - patience;
   }
 
   /** Why the chain gave no marks last; null while it does. */

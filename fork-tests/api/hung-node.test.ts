@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { useFork } from '../harness/fork.ts';
 import { legacyClient } from './mcp-client.ts';
-import { expectError, launchApi } from './use-api.ts';
+import { expectError, expectOk, launchApi } from './use-api.ts';
 
 const fork = useFork();
 
@@ -22,6 +22,8 @@ test('reads of a frozen node answer long before its timeout: old marks that say 
     await api.settled();
     const alice = fork.accounts.alice.account.address;
     const before = (await api.get('/v1/markets')).body;
+    const scans = ['/v1/jobs', '/v1/cover/payouts'];
+    for (const path of scans) expectOk(await api.get(path));
     freeze('SIGSTOP');
     const marks = await api.until('/v1/markets', ({ body }) => (body.live as unknown) === false);
     expect(marks.status).toBe(200);
@@ -35,6 +37,10 @@ test('reads of a frozen node answer long before its timeout: old marks that say 
       expectError(answer, 502, 'UPSTREAM', /in time/);
       expect(answer.body.retryable).toBe(true);
     }
+    // Neither the scans that are kept nor new ones: a keeper would go after orders that are filled by now.
+    for (const path of scans) {
+      expectError(await api.get(path), 502, 'UPSTREAM', /too slowly/);
+    }
     expect((await api.get('/ready')).text).toMatch(
       /marks are \d+ s old: the chain does not answer/,
     );
@@ -42,7 +48,7 @@ test('reads of a frozen node answer long before its timeout: old marks that say 
     freeze('SIGCONT');
     await fork.warp(1);
     await api.until('/v1/markets', ({ body }) => (body.live as unknown) === true);
-    expect((await api.get(`/v1/wallet/${alice}`)).status).toBe(200);
+    for (const path of [`/v1/wallet/${alice}`, ...scans]) expectOk(await api.get(path));
   } finally {
     if (frozen) freeze('SIGCONT');
     await api.stop();

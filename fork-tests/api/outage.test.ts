@@ -96,6 +96,11 @@ describe('marks', () => {
   test('a head that stands still is not live, whatever the socket answers', async () => {
     await api.until('/v1/markets', ({ body }) => (body.live as unknown) === false);
     expect((await api.get('/ready')).text).toMatch(/no new block for \d+ s/);
+    // What can be executed is known all the same: the node answers.
+    for (const path of ['/v1/jobs', '/v1/cover/payouts']) {
+      expect((await api.get(path)).status).toBe(200);
+      expect((await api.get(path)).status).toBe(200);
+    }
     await fork.warp(1);
     await api.until('/v1/markets', ({ body }) => (body.live as unknown) === true);
   });
