@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { ENDPOINTS } from '../endpoints/index.ts';
 import type { RouteContext } from '../http/context.ts';
+import { typedTwice } from '../openapi/walk.ts';
 import { inputSchemaOf } from './schemas.ts';
 import { type JsonObject, listed } from './tool.ts';
 import { TOOLS } from './tools.ts';
@@ -50,8 +51,11 @@ describe('the tools', () => {
         expect(told, `${tool.name}.${name}`).toBeDefined();
         expect(name).not.toBe('pretty');
       }
+      expect(typedTwice(tool.inputSchema)).toEqual([]);
       expect(() => ajv().compile(tool.inputSchema)).not.toThrow();
       if (tool.outputSchema !== undefined) {
+        // MCP wants an object at the root, whose choices are objects each.
+        expect(typedTwice(tool.outputSchema).filter((at) => at !== '')).toEqual([]);
         expect(() => ajv().compile(tool.outputSchema ?? {})).not.toThrow();
       }
     },

@@ -9,7 +9,7 @@ import { ENDPOINTS } from '../endpoints/index.ts';
 import { defineEndpoint } from '../http/endpoint.ts';
 import { healthBody } from '../schemas/responses/discovery.ts';
 import { openApiDocument } from './document.ts';
-import { emptySchemas, isObject, operationsOf, resolveRef } from './walk.ts';
+import { emptySchemas, isObject, operationsOf, resolveRef, typedTwice } from './walk.ts';
 
 const BASE_URL = 'https://api.basket.test/some/base';
 const document = openApiDocument(ENDPOINTS, BASE_URL);
@@ -57,6 +57,29 @@ describe('the OpenAPI document', () => {
       '/components/schemas/Words',
       '/components/schemas/Open/additionalProperties',
     ]);
+  });
+
+  it('says no type twice, and finds where one is', () => {
+    expect(typedTwice(document)).toEqual([]);
+    const days = { type: 'integer', anyOf: [{ type: 'string' }, { type: 'number' }] };
+    const fields = { type: { type: 'string' }, anyOf: { type: 'array', items: {} }, days };
+    expect(typedTwice({ schema: { type: 'object', properties: fields } })).toEqual([
+      '/schema/properties/days',
+    ]);
+  });
+
+  it('describes days as the plain integer that they are', () => {
+    const history = operationsOf(document).find(({ path }) => path.endsWith('/history'));
+    const days = history?.operation.parameters?.find(
+      (each) => 'name' in each && each.name === 'days',
+    );
+    expect(days).toMatchObject({ in: 'query' });
+    expect(days !== undefined && 'schema' in days ? days.schema : undefined).toEqual({
+      type: 'integer',
+      minimum: 1,
+      maximum: 365,
+      description: 'Days back from now.',
+    });
   });
 
   it('refers only to what it holds, and holds nothing that is not referred to', () => {

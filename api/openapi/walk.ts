@@ -85,3 +85,21 @@ export function emptySchemas(document: object): string[] {
   visit(document, '');
   return found;
 }
+
+/**
+ * JSON pointers of schemas that say their type twice, by `type` and by `anyOf`: a description that was added to a union
+ * instead of replacing it, and which the choices may contradict.
+ */
+export function typedTwice(document: object): string[] {
+  const found: string[] = [];
+  const visit = (value: unknown, at: string): void => {
+    if (Array.isArray(value)) value.forEach((each, index) => visit(each, `${at}/${index}`));
+    if (!isObject(value)) return;
+    // Fields may be called so as well: what stands behind those is a schema.
+    const { type, anyOf } = value;
+    if ((typeof type === 'string' || Array.isArray(type)) && Array.isArray(anyOf)) found.push(at);
+    for (const [key, child] of Object.entries(value)) visit(child, `${at}/${key}`);
+  };
+  visit(document, '');
+  return found;
+}

@@ -63,21 +63,15 @@ export const navHistoryQuery = z.object({
     .enum(['1m', '1h', '1d'], { error: 'expected 1m, 1h or 1d' })
     .optional()
     .meta({ description: 'Length of a candle. Absent: 1m up to 1 day, 1h up to 30, else 1d.' }),
-  // Text in a query, a number from a tool.
+  // Text in a query, a number from a tool: the digits of a number are what documents call an integer.
   days: z
-    .union(
-      [
-        z
-          .string()
-          .regex(/^[0-9]{1,3}$/)
-          .transform(Number),
-        z.number(),
-      ],
-      DAYS_ERROR,
+    .preprocess(
+      (given: string | number) =>
+        typeof given === 'string' && /^[0-9]{1,3}$/.test(given) ? Number(given) : given,
+      z.int(DAYS_ERROR).min(1, DAYS_ERROR).max(365, DAYS_ERROR),
     )
-    .pipe(z.int(DAYS_ERROR).min(1, DAYS_ERROR).max(365, DAYS_ERROR))
     .default(7)
-    .meta({ type: 'integer', minimum: 1, maximum: 365, description: 'Days back from now.' }),
+    .meta({ description: 'Days back from now.' }),
   format: z
     .enum(['ohlc', 'close', 'summary'], { error: 'expected ohlc, close or summary' })
     .default('ohlc')
