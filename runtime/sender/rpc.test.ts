@@ -1,6 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createRpc, type Rpc } from './rpc.ts';
 
 type Handler = (body: unknown, response: ServerResponse) => void;
@@ -54,6 +54,8 @@ function open(urls: string[], timeoutMs = 300): Rpc {
   rpc = createRpc({ urls, timeoutMs, batchLimit: 3 });
   return rpc;
 }
+
+const WAIT = { timeout: 10_000, interval: 20 };
 
 describe('createRpc', () => {
   it('matches the answers of a batch by id and cuts long ones', async () => {
@@ -142,6 +144,47 @@ describe('createRpc', () => {
       expect(await port.batch([call(round)])).toEqual([{ tag: 'result', result: round }]);
     }
     expect(bad).toBe(1);
+  });
+
+  it('pays once for an endpoint that is silent: then others are asked, and a probe finds out when it is back', async () => {
+    let silent = true;
+    let asked = 0;
+    const first = await serve((body, response) => {
+      asked += 1;
+      if (!silent) echo(body, response);
+    });
+    const second = await serve(echo);
+    const time = { now: 0 };
+    const port = createRpc({ urls: [first, second], timeoutMs: 3_000, clock: () => time.now });
+    rpc = port;
+    const round = async (): Promise<void> => {
+      expect(await port.batch([call(1)])).toEqual([{ tag: 'result', result: 1 }]);
+      expect(await port.everywhere([call(2)])).toEqual([
+        expect.arrayContaining([{ tag: 'result', result: 2 }]),
+      ]);
+      expect(await port.untilResult(call(3))).toEqual([{ tag: 'result', result: 3 }]);
+    };
+    for (let rounds = 0; rounds < 3; rounds += 1) await round();
+    expect(asked).toBe(1);
+    // Its pause is over: the probe is all that it is asked, and nobody waits for that.
+    time.now += 1_000;
+    await round();
+    await vi.waitUntil(() => asked === 2, WAIT);
+    silent = false;
+    await vi.waitUntil(async () => {
+      time.now += 1_000;
+      await round();
+      return asked > 5;
+    }, WAIT);
+  });
+
+  it('shares the time among the endpoints that are asked in turn', async () => {
+    const silent = await Promise.all([serve(() => undefined), serve(() => undefined)]);
+    const answers = await open(silent, 400).untilResult(call(1));
+    expect(answers).toEqual([
+      { tag: 'unknown', message: 'no answer in 200 ms' },
+      { tag: 'unknown', message: 'no answer in 200 ms' },
+    ]);
   });
 
   it('asks every endpoint until one takes it, and reports all answers', async () => {

@@ -7,6 +7,8 @@
  */
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { EndpointHealth } from '../chain/endpoint-health.ts';
+import { RATE_CODES } from '../chain/endpoint-verdict.ts';
 import { steadyNow } from '../clock.ts';
 import { faultLine } from '../fault-line.ts';
 
@@ -41,6 +43,7 @@ export interface Rpc {
 
 export type RpcOptions = {
   urls: readonly string[];
+  /** Longest wait for an answer; several endpoints that are asked in turn share it. */
   timeoutMs: number;
   /** Most calls in one request. */
   batchLimit?: number;
@@ -50,7 +53,6 @@ export type RpcOptions = {
 const MOST_RESPONSE_BYTES = 32 * 1024 * 1024;
 /** Blocks behind the best endpoint that are still the ordinary lag of a replica. */
 const TOLERATED_LAG = 20n;
-const LONGEST_PAUSE_MS = 10_000;
 const NOT_CONNECTED = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -58,6 +60,7 @@ const NOT_CONNECTED = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
 ]);
+const HEAD: RpcCall = { method: 'eth_blockNumber', params: [] };
 /** Statuses by which a gateway refuses the form of a request: a single call may suit it better than a batch. */
 const REFUSED_FORM = new Set([400, 405, 413, 415]);
 /** Statuses that a gateway gives before it hands a request on. */
@@ -65,57 +68,60 @@ const NOT_HANDED_ON = new Set([400, 401, 402, 403, 404, 405, 413, 415, 429]);
 
 type Reply =
   | { tag: 'body'; status: number; retryAfterMs: number | null; text: string }
-  | { tag: 'not_delivered' | 'unknown'; message: string };
+  | { tag: 'not_delivered' | 'unknown'; message: string; isLate?: boolean };
 
 class Endpoint {
   readonly #url: URL;
   readonly #agent: HttpAgent | HttpsAgent;
   readonly #timeoutMs: number;
-  readonly #clock: () => number;
-  #failures = 0;
-  #pausedUntil = 0;
+  readonly #hasOthers: boolean;
+  readonly health: EndpointHealth;
+  #probing = false;
   batches = true;
 
-  constructor(url: string, timeoutMs: number, clock: () => number) {
+  constructor(url: string, options: { timeoutMs: number; count: number; clock: () => number }) {
     this.#url = new URL(url);
-    const settings = { keepAlive: true, maxSockets: 32, timeout: timeoutMs };
+    this.#timeoutMs = options.timeoutMs / options.count;
+    this.#hasOthers = options.count > 1;
+    const settings = { keepAlive: true, maxSockets: 32, timeout: this.#timeoutMs };
     this.#agent =
       this.#url.protocol === 'https:' ? new HttpsAgent(settings) : new HttpAgent(settings);
-    this.#timeoutMs = timeoutMs;
-    this.#clock = clock;
-  }
-
-  get paused(): boolean {
-    return this.#clock() < this.#pausedUntil;
+    this.health = new EndpointHealth(options.clock);
   }
 
   async post(body: string): Promise<Reply> {
-    if (this.paused) return { tag: 'not_delivered', message: 'the endpoint is given a pause' };
-    const reply = await this.#exchange(body);
-    if (reply.tag === 'body' && reply.status === 429) {
-      const step = 250 * 2 ** Math.min(this.#failures, 6);
-      this.#pause(Math.max(reply.retryAfterMs ?? 0, step));
-    } else if (reply.tag !== 'body' || reply.status >= 500) {
-      // The first fault may be one broken connection; a pause begins with the second.
-      this.#pause(this.#failures === 0 ? 0 : 125 * 2 ** Math.min(this.#failures, 4));
-    } else {
-      this.#failures = 0;
+    const { health } = this;
+    if (health.paused || health.behind) {
+      return { tag: 'not_delivered', message: 'the endpoint is given a pause' };
     }
-    return reply;
+    return await this.#judged(body);
+  }
+
+  /** Where its pause is over and others answer, it is asked something that nobody waits for. */
+  probe(): void {
+    if (this.#probing || !this.health.doubtful) return;
+    this.#probing = true;
+    void this.#judged(JSON.stringify(envelope(HEAD, 1))).finally(() => {
+      this.#probing = false;
+    });
   }
 
   close(): void {
     this.#agent.destroy();
   }
 
-  /** Others are asked first for a while. */
-  demote(): void {
-    this.#pausedUntil = this.#clock() + LONGEST_PAUSE_MS;
-  }
-
-  #pause(ms: number): void {
-    this.#failures += 1;
-    this.#pausedUntil = this.#clock() + Math.min(ms, LONGEST_PAUSE_MS);
+  async #judged(body: string): Promise<Reply> {
+    const reply = await this.#exchange(body);
+    if (reply.tag === 'body' && reply.status === 429) {
+      this.health.failed({ tag: 'rate_limited', retryAfterMs: reply.retryAfterMs });
+    } else if (reply.tag === 'body' && reply.status < 500) {
+      this.health.succeeded();
+    } else {
+      // An only endpoint is not left alone for being slow.
+      const isLate = reply.tag === 'unknown' && reply.isLate === true && this.#hasOthers;
+      this.health.failed({ tag: isLate ? 'late' : 'fault' });
+    }
+    return reply;
   }
 
   #exchange(body: string): Promise<Reply> {
@@ -152,7 +158,8 @@ class Endpoint {
         },
       );
       const deadline = setTimeout(() => {
-        finish({ tag: 'unknown', message: `no answer in ${this.#timeoutMs} ms` });
+        const message = `no answer in ${Math.round(this.#timeoutMs)} ms`;
+        finish({ tag: 'unknown', message, isLate: true });
         request.destroy();
       }, this.#timeoutMs);
       const finish = (reply: Reply): void => {
@@ -172,17 +179,31 @@ class Endpoint {
 /** Opens the port; nothing is sent until the first call. */
 export function createRpc(options: RpcOptions): Rpc {
   const clock = options.clock ?? steadyNow;
-  const endpoints = options.urls.map((url) => new Endpoint(url, options.timeoutMs, clock));
+  const { timeoutMs, urls } = options;
+  const count = urls.length;
+  const endpoints = urls.map((url) => new Endpoint(url, { timeoutMs, count, clock }));
   if (endpoints.length === 0) throw new Error('at least one RPC URL is needed');
   const limit = options.batchLimit ?? 50;
 
   /** Healthy ones first, each group in the order of the configuration. */
   const inOrder = (): Endpoint[] => [
-    ...endpoints.filter((endpoint) => !endpoint.paused),
-    ...endpoints.filter((endpoint) => endpoint.paused),
+    ...endpoints.filter(({ health }) => health.well),
+    ...endpoints.filter(({ health }) => !health.well),
   ];
 
+  /** Whom to ask where all are asked: nobody waits for one that is doubtful while another is well. */
+  const audience = (): Endpoint[] =>
+    endpoints.some(({ health }) => health.well)
+      ? endpoints.filter(({ health }) => !health.doubtful)
+      : endpoints;
+
+  const probe = (): void => {
+    if (!endpoints.some(({ health }) => health.well)) return;
+    for (const endpoint of endpoints) endpoint.probe();
+  };
+
   const batch = async (calls: readonly RpcCall[]): Promise<readonly RpcAnswer[]> => {
+    probe();
     let answers: readonly RpcAnswer[] = [];
     for (const endpoint of inOrder()) {
       answers = await ask(endpoint, calls, limit);
@@ -194,6 +215,7 @@ export function createRpc(options: RpcOptions): Rpc {
   return {
     batch,
     untilResult: async (call, goOn = () => true) => {
+      probe();
       const answers: RpcAnswer[] = [];
       for (const [index, endpoint] of inOrder().entries()) {
         if (index > 0 && !goOn()) break;
@@ -204,19 +226,20 @@ export function createRpc(options: RpcOptions): Rpc {
       return answers;
     },
     everywhere: async (calls) => {
-      const all = await Promise.all(endpoints.map((endpoint) => ask(endpoint, calls, limit)));
+      probe();
+      const all = await Promise.all(audience().map((endpoint) => ask(endpoint, calls, limit)));
       return calls.map((_, index) => all.flatMap((answers) => answers[index] ?? []));
     },
     preferFreshest: async () => {
-      if (endpoints.length < 2) return;
-      const call = { method: 'eth_blockNumber', params: [] };
+      const asked = audience();
+      if (asked.length < 2) return;
       const heads = await Promise.all(
-        endpoints.map(async (endpoint) => headOf((await ask(endpoint, [call], limit))[0])),
+        asked.map(async (endpoint) => headOf((await ask(endpoint, [HEAD], limit))[0])),
       );
       const best = heads.reduce<bigint>((high, head) => (head > high ? head : high), -1n);
-      for (const [index, endpoint] of endpoints.entries()) {
+      for (const [index, { health }] of asked.entries()) {
         const head = heads[index] ?? -1n;
-        if (head >= 0n && best - head > TOLERATED_LAG) endpoint.demote();
+        if (head >= 0n && best - head > TOLERATED_LAG) health.demote();
       }
     },
     close: () => {
@@ -286,7 +309,10 @@ function parse(text: string): unknown {
 }
 
 function readReply(reply: Reply, count: number): RpcAnswer[] {
-  if (reply.tag !== 'body') return Array.from({ length: count }, () => reply);
+  if (reply.tag !== 'body') {
+    const { tag, message } = reply;
+    return Array.from({ length: count }, () => ({ tag, message }));
+  }
   const body = parse(reply.text);
   const items = Array.isArray(body) ? (body as unknown[]) : [body];
   const byId = new Map<unknown, RpcAnswer>();
@@ -303,9 +329,6 @@ function readReply(reply: Reply, count: number): RpcAnswer[] {
     return byId.get(index + 1) ?? fallback;
   });
 }
-
-/** Error codes by which providers rate-limit inside a 200. */
-const RATE_CODES = new Set([429, -32_005, -32_016, -32_097]);
 
 function readItem(item: unknown): RpcAnswer | null {
   if (typeof item !== 'object' || item === null) return null;
