@@ -11,11 +11,11 @@ import type { World } from './chain/world.ts';
 import { considerArming } from './consider-arming.ts';
 import type { DecisionTag } from './context.ts';
 import type { TickContext } from './tick-context.ts';
+import { dutyTerms } from './duty-terms.ts';
 import { applyEvent, decide, usdgText } from './outcome.ts';
 import type { ForeignStanding } from './foreign-guard.ts';
 import { capByLoss, leastMoved } from './policy/breaker.ts';
-import { DUTY_PERIOD_MS, judgeDuty } from './policy/duty.ts';
-import { type FillVerdict, judgeFill, withHeadroom } from './policy/fill.ts';
+import { type FillVerdict, judgeFill } from './policy/fill.ts';
 import { gate, LONGEST_WAIT_MS, type PatienceEvent } from './policy/patience.ts';
 import { judgeProfit } from './policy/profit.ts';
 import { type Considered, send, type Terms } from './send.ts';
@@ -188,36 +188,6 @@ export async function consider(
     const duty = await dutyTerms(context, simulation, world);
     return duty.tag === 'refused' ? ends(...duty.ending) : sends(duty.terms);
   });
-}
-
-/** What others depend on runs at a loss while the week's budget lasts. */
-async function dutyTerms(
-  context: TickContext,
-  { gainUsdg, gas }: Extract<Simulation, { tag: 'passed' }>,
-  world: World,
-): Promise<
-  { tag: 'terms'; terms: Terms } | { tag: 'refused'; ending: [DecisionTag, string, PatienceEvent] }
-> {
-  const lost = await context.journal.dutyLoss(context.now() - DUTY_PERIOD_MS);
-  const leftUsdg = context.dutyBudgetUsdg > lost ? context.dutyBudgetUsdg - lost : 0n;
-  const verdict = judgeDuty(gainUsdg, gas, leftUsdg, world.market, context.rules);
-  if (verdict.tag === 'unknown_price') {
-    return { tag: 'refused', ending: unprofitable(verdict, gainUsdg) };
-  }
-  if (verdict.tag === 'over_budget') {
-    const detail = `loses ${usdgText(verdict.lossUsdg)}, of the week's budget for duties ${usdgText(leftUsdg)} is left`;
-    return { tag: 'refused', ending: ['over_budget', detail, { tag: 'does_not_pay' }] };
-  }
-  return {
-    tag: 'terms',
-    terms: {
-      gasLimit: withHeadroom(gas, context.rules),
-      maxFeePerGas: verdict.maxFeePerGas,
-      costUsdg: verdict.costUsdg,
-      profitUsdg: gainUsdg - verdict.costUsdg,
-      duty: true,
-    },
-  };
 }
 
 /** Holds it against the sources when they list what the chain has never heard of. */

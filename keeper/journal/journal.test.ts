@@ -99,25 +99,46 @@ describe('attempts', () => {
 });
 
 describe('the budget of duties', () => {
-  const duty = (number: number) => ({ ...attempt(number), duty: true, expectedUsdg: -70_000n });
+  const duty = (number: number) => ({
+    ...attempt(number),
+    duty: true,
+    expectedUsdg: -70_000n,
+    atRiskUsdg: 300_000n,
+  });
+  const end = (number: number, change: { outcome: string; costUsdg?: bigint; feeUsdg?: bigint }) =>
+    journal.changeAttempt(duty(number).intentKey, { ...change, settled: true });
 
-  test('is charged by the receipt, before it by what was expected, and not by what never ran', async () => {
+  test('is charged by the receipt, before it with all that is at risk, and not by what never ran', async () => {
     const since = clock;
     await journal.openAttempt(attempt(1));
     await journal.openAttempt(duty(2));
-    expect(await journal.dutyLoss(since)).toBe(70_000n);
-    await journal.changeAttempt(duty(2).intentKey, {
-      outcome: 'mined',
-      feeUsdg: 100_000n,
-      costUsdg: 130_000n,
-      settled: true,
-    });
+    expect(await journal.dutyLoss(since)).toBe(300_000n);
+    await end(2, { outcome: 'mined', feeUsdg: 100_000n, costUsdg: 130_000n });
     await journal.openAttempt(duty(3));
-    await journal.changeAttempt(duty(3).intentKey, { outcome: 'reverted', costUsdg: 20_000n });
+    await end(3, { outcome: 'reverted', costUsdg: 20_000n });
     await journal.openAttempt(duty(4));
-    await journal.changeAttempt(duty(4).intentKey, { outcome: 'refused:expired', settled: true });
+    await end(4, { outcome: 'refused:expired' });
     expect(await journal.dutyLoss(since)).toBe(50_000n);
+    // On chain at an ETH price that nobody knew.
+    await journal.openAttempt(duty(5));
+    await end(5, { outcome: 'mined', feeUsdg: 0n });
+    expect(await journal.dutyLoss(since)).toBe(350_000n);
     expect(await journal.dutyLoss(clock + 1)).toBe(0n);
+  });
+
+  test('is charged with what is under way however long ago it began', async () => {
+    await journal.openAttempt(duty(1));
+    clock += 30 * 86_400_000;
+    expect(await journal.dutyLoss(clock)).toBe(300_000n);
+    await end(1, { outcome: 'mined', feeUsdg: 0n, costUsdg: 90_000n });
+    // Lost now, not when it was sent.
+    expect(await journal.dutyLoss(clock)).toBe(90_000n);
+  });
+
+  test('is charged as expected with what an older version left under way', async () => {
+    const { atRiskUsdg: _, ...older } = duty(1);
+    await journal.openAttempt(older);
+    expect(await journal.dutyLoss(clock)).toBe(70_000n);
   });
 });
 

@@ -10,7 +10,7 @@ import { fenced } from '../../runtime/store/fenced.ts';
 import { type Fence, unfenced } from '../../runtime/store/lead.ts';
 import { FRESH, type Patience } from '../policy/patience.ts';
 import type { AttemptKind } from '../work.ts';
-import { type ForeignRuns, readForeignRuns } from './losses.ts';
+import { type ForeignRuns, readDutyLoss, readForeignRuns } from './losses.ts';
 import type { AttemptRow, DecisionRow, KeeperTables } from './migrations.ts';
 
 export type Attempt = {
@@ -94,8 +94,8 @@ export type Journal = {
   /** Oldest first. */
   unsettled(limit: number): Promise<Attempt[]>;
   /**
-   * What duties opened since `sinceMs` have lost, or may still lose: what is settled by its receipt, what is under way
-   * by its expectation. USDG base units.
+   * What duties that came to an end since `sinceMs` have lost by their receipts, and what those under way may lose at
+   * the most. USDG base units.
    */
   dutyLoss(sinceMs: number): Promise<bigint>;
   /** Transactions of work on a foreign contract: those under way, and those that came on chain since `sinceMs`. */
@@ -233,26 +233,7 @@ export function createJournal(
       return rows.map(attemptOf);
     },
 
-    async dutyLoss(sinceMs) {
-      const rows = await db
-        .selectFrom('keeper_attempts')
-        .select(['outcome', 'settled', 'fee_usdg', 'cost_usdg', 'expected_usdg'])
-        .where('duty', '=', 1)
-        .where('created_ms', '>=', sinceMs)
-        .execute();
-      let loss = 0n;
-      for (const row of rows) {
-        const ran = row.outcome === 'mined' || row.outcome === 'reverted';
-        if (row.settled === 1 && !ran) continue;
-        const gain =
-          ran && row.cost_usdg !== null
-            ? BigInt(row.fee_usdg ?? '0') - BigInt(row.cost_usdg)
-            : BigInt(row.expected_usdg ?? '0');
-        if (gain < 0n) loss -= gain;
-      }
-      return loss;
-    },
-
+    dutyLoss: (sinceMs) => readDutyLoss(db, sinceMs),
     foreignRuns: (contract, sinceMs) => readForeignRuns(db, contract, sinceMs),
 
     decide: (jobKey, { decision, detail, hash = null }) =>

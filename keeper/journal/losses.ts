@@ -44,3 +44,25 @@ export async function readForeignRuns(
   }
   return found;
 }
+
+/** See `Journal.dutyLoss`. What never ran lost nothing; what ran at a price not known counts as at risk. */
+export async function readDutyLoss(db: Kysely<KeeperTables>, sinceMs: number): Promise<bigint> {
+  const rows = await db
+    .selectFrom('keeper_attempts')
+    .select(['outcome', 'settled', 'fee_usdg', 'cost_usdg', 'at_risk_usdg', 'expected_usdg'])
+    .where('duty', '=', 1)
+    .where((where) => where.or([where('updated_ms', '>=', sinceMs), where('settled', '=', 0)]))
+    .execute();
+  let loss = 0n;
+  for (const row of rows) {
+    const ran = row.outcome === 'mined' || row.outcome === 'reverted';
+    if (row.settled === 1 && !ran) continue;
+    const lost =
+      ran && row.cost_usdg !== null
+        ? amount(row.cost_usdg) - amount(row.fee_usdg)
+        : // Rows of an older version tell what was expected alone.
+          amount(row.at_risk_usdg ?? (-amount(row.expected_usdg)).toString());
+    if (lost > 0n) loss += lost;
+  }
+  return loss;
+}

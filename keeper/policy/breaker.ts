@@ -4,7 +4,7 @@
  * Pure; USDG in base units, times in unix milliseconds.
  */
 import { minusBps } from '../../contracts-abi/rounding.ts';
-import { gasCostUsdg, maxGasPrice, type GasMarket, type ProfitRules } from './profit.ts';
+import { gasCostUsdg, maxGasPrice, type GasMarket } from './profit.ts';
 
 /** A transaction that is on chain. */
 export type ForeignRun = {
@@ -80,8 +80,7 @@ export function capByLoss(
   { gasPriceWei, ethPrice }: GasMarket,
 ): { tag: 'within'; maxFeePerGas: bigint } | { tag: 'over'; costUsdg: bigint } {
   const price = ethPrice ?? 0n;
-  const bare: ProfitRules = { minProfitUsdg: 0n, marginBps: 0n, gasPriceHeadroomBps: 0n };
-  const affordable = maxGasPrice(leftUsdg, gasLimit, price, bare);
+  const affordable = maxGasPrice(leftUsdg, gasLimit, price, { minProfitUsdg: 0n, marginBps: 0n });
   if (affordable < gasPriceWei) {
     return { tag: 'over', costUsdg: gasCostUsdg(gasLimit, gasPriceWei, price) };
   }

@@ -70,7 +70,7 @@ export function maxGasPrice(
   feeUsdg: bigint,
   gas: bigint,
   ethPrice: bigint,
-  rules: ProfitRules,
+  rules: Pick<ProfitRules, 'minProfitUsdg' | 'marginBps'>,
 ): bigint {
   if (gas <= 0n || ethPrice <= 0n) return 0n;
   const byMargin = mulDivDown(feeUsdg, 10_000n, 10_000n + rules.marginBps);
