@@ -3,7 +3,8 @@
  *
  * The market's daylight saving is settled here, when weeks are published: the chain knows unix seconds alone. A weekend
  * has 66 hours, 65 when the clocks go forward in it and 67 when they go back. Exchange holidays change nothing: the
- * tokens trade all the time, and a week's times stand once they are published.
+ * tokens trade all the time (README.md, "Holidays"). An owner may publish a week with other times by hand, and a week's
+ * times stand once they are published.
  */
 import { COVER_CUTOFF } from './constants.ts';
 

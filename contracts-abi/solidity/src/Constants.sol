@@ -64,7 +64,7 @@ library Constants {
     uint256 internal constant COVER_PUBLISH_LEAD = 1 days; // a week is published at least this long before its cutoff
     uint256 internal constant COVER_PUBLISH_AHEAD = 200 days; // and closes within this
     uint256 internal constant MAX_COVER_GAP = 14 days; // from now, or the week before, to a close: nobody can jump the calendar
-    uint256 internal constant MIN_COVER_WEEKEND = 1 days; // close to settle, with room for a holiday on either side
+    uint256 internal constant MIN_COVER_WEEKEND = 1 days; // close to settle: 66 hours, or other times by the owner's hand
     uint256 internal constant MAX_COVER_WEEKEND = 4 days;
     uint256 internal constant SNAPSHOT_VALIDITY = 60 minutes; // semantics, rule 22: permissionless for 60 minutes
     uint256 internal constant SNAPSHOT_WINDOWS = 4; // rule 22: the window at T and the next three

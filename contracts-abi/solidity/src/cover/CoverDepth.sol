@@ -28,7 +28,8 @@ import {PoolPrice} from "../libraries/PoolPrice.sol";
 /// that hangs on it is at most 24 f D.
 ///
 /// What this leaves, for underwriters and buyers to price. The argument needs a market that corrects the pool once in
-/// each 50 s, which is why weeks close and settle while the exchanges trade. A nudge smaller than the fee draws no
+/// each 50 s, which is why weeks close Friday 16:00 and settle Monday 10:00 in New York: exchanges trade then, but not on
+/// a holiday, when the argument rests on those who trade the tokens alone. A nudge smaller than the fee draws no
 /// arbitrage and can shift a NAV by about the fees of its pools. Fees bind no one who owns most of a pool's liquidity.
 /// Where liquidity lies in a range narrower than 600 ticks, a push past its end makes a window thin, for less than the
 /// void above is reckoned at. Weights and prices are those of the day of listing; the cap never changes.
