@@ -2,7 +2,7 @@
  * A session is recorded on one chain and replayed on another Anvil that forks it: what the replay prints is compared
  * with the balances and events of both chains.
  */
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEventLogs } from 'viem';
@@ -182,6 +182,37 @@ describe('a recorded session, replayed', () => {
     expect(again.replayed.feesUsdg).toBe(earned);
     // The chain that was recorded has noticed nothing of it all.
     expect((await usdgOfKeeper()) - before).toBe(earned);
+  });
+
+  test('that ended before its fills were final differs in nothing from itself; one that was killed leaves them out', async () => {
+    const file = join(mkdtempSync(join(folder, '-')), 'recording.ndjson');
+    const { keeper } = await recordSession({
+      KEEPER_RECORD_FILE: file,
+      SENDER_CONFIRMATIONS: '1000',
+    });
+    await until('all are filled', async () => {
+      await keeper.tick();
+      expect(await keeper.settle(10_000)).toBe(true);
+      const open = await keeper.journal.unsettled(10);
+      return open.filter(({ outcome }) => outcome === 'mined').length === 3;
+    });
+    await keeper.stop();
+    const ended = await replayOf(file, configOf(keeper), true);
+    expect(ended.recorded).toMatchObject({ executed: 3, reverted: 0 });
+    expect(ended.recorded.open.size).toBe(0);
+    expect(ended.replayed.feesUsdg).toBe(ended.recorded.feesUsdg);
+
+    const killed = `${file}.killed`;
+    const lines = readFileSync(file, 'utf8').split('\n');
+    writeFileSync(killed, lines.filter((line) => !line.includes('"t":"outcome"')).join('\n'));
+    const told: string[] = [];
+    const command = { file: killed, anvil: scratch.url, asRecorded: true };
+    expect(
+      await runBacktestCommand(command, configOf(keeper), logger, (line) => told.push(line)),
+    ).toBe(0);
+    expect(told.join('\n')).toContain('3 jobs were not settled when the recording ended');
+    expect(told.find((line) => line.startsWith('net'))).toMatch(/\$0 +\$0 +\$0$/);
+    expect(told.join('\n')).not.toContain('skipped, recorded');
   });
 
   test('under a policy that takes what was left: each job once, though later ticks list it as still open', async () => {

@@ -24,7 +24,7 @@ export type Recorder = {
   poll(ask: Poll): Poll;
   /** The same ticker; what a tick decided and what has come to an end is recorded after it. */
   ticker(ticker: Ticker): Ticker;
-  /** Records what came to an end since. */
+  /** Records what came to an end since, and how what is mined and not final yet stands. */
   finish(): Promise<void>;
 };
 
@@ -94,7 +94,7 @@ export function createRecorder(options: {
     told = written ? next : null;
   }
 
-  async function noteOutcomes(): Promise<void> {
+  async function noteOutcomes(ending = false): Promise<void> {
     const from = sinceMs;
     sinceMs = now();
     const decisions = await db
@@ -107,8 +107,16 @@ export function createRecorder(options: {
     const attempts = await db
       .selectFrom('keeper_attempts')
       .selectAll()
-      .where('settled', '=', 1)
-      .where('updated_ms', '>=', from)
+      .where((is) => {
+        const settled = is.and([is('settled', '=', 1), is('updated_ms', '>=', from)]);
+        // Nobody may look at these again: what they come to is told as it is now. A later session tells it anew.
+        const included = is.and([
+          is('settled', '=', 0),
+          is('outcome', 'in', ['mined', 'reverted']),
+          is('fee_usdg', 'is not', null),
+        ]);
+        return ending ? is.or([settled, included]) : settled;
+      })
       .orderBy('updated_ms')
       .execute();
     const lines: Line[] = [
@@ -147,10 +155,10 @@ export function createRecorder(options: {
         try {
           await ticker.tick(signal);
         } finally {
-          await guarded(noteOutcomes);
+          await guarded(() => noteOutcomes());
         }
       },
     }),
-    finish: () => guarded(noteOutcomes),
+    finish: () => guarded(() => noteOutcomes(true)),
   };
 }

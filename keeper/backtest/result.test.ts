@@ -48,6 +48,31 @@ describe('what a policy did', () => {
     });
   });
 
+  it('leaves out what was sent and whose end nobody told, in the other policy too', () => {
+    const listed = new Set(['a', 'b', 'c']);
+    const told = resultOf(
+      [attempt({}), attempt({ intent: 'fill:b:1', job: 'b', outcome: 'cancelled' })],
+      new Map([
+        ['a', 'executed'],
+        ['b', 'sent'],
+        ['c', 'executed'],
+      ]),
+      listed,
+    );
+    expect([...told.open]).toEqual(['b', 'c']);
+    expect(told).toMatchObject({ executed: 1, feesUsdg: 250_000n });
+    expect(told.skipped.size).toBe(0);
+    const other = resultOf(
+      ['a', 'b', 'c'].map((job) => attempt({ intent: `fill:${job}:1`, job })),
+      new Map(),
+      listed,
+      told.open,
+    );
+    expect(minus(other, told)).toMatchObject({ executed: 0, feesUsdg: 0n, netUsdg: 0n });
+    expect(differences(told, other).size).toBe(0);
+    expect(other.skipped.size).toBe(0);
+  });
+
   it('differs from another by the sum of its jobs, whatever both did', () => {
     const attempts = fc.array(
       fc.record({

@@ -27,6 +27,8 @@ export type PolicyResult = Sums & {
   jobs: ReadonlyMap<string, Sums>;
   /** Jobs that were listed and never executed, by their last decision. */
   skipped: ReadonlyMap<string, number>;
+  /** Jobs whose transaction was sent and whose end nobody told: in no sum, and not skipped. */
+  open: ReadonlySet<string>;
   gasL1: bigint;
   /** Transactions whose cost is not in the sums. */
   costUnknown: number;
@@ -79,19 +81,32 @@ function sumsOf({ kind, outcome, feeUsdg, gasUsed, costUsdg }: Attempted): Sums 
  * @param attempts those of the chain; an intent that is told twice counts as told last
  * @param decisions last decision by job
  * @param listed every job that a source listed
+ * @param leftOut jobs that are in no sum and no count
  */
 export function resultOf(
   attempts: readonly Attempted[],
   decisions: ReadonlyMap<string, string>,
   listed: ReadonlySet<string>,
+  leftOut: ReadonlySet<string> = new Set(),
 ): PolicyResult {
   const last = new Map(attempts.map((attempt) => [attempt.intent, attempt]));
+  const executed = new Set(
+    [...last.values()].filter((one) => sumsOf(one).executed > 0).map(({ job }) => job),
+  );
+  const open = new Set(
+    [...decisions]
+      .filter(
+        ([job, decision]) => decision === 'sent' || (decision === 'executed' && !executed.has(job)),
+      )
+      .map(([job]) => job),
+  );
   const jobs = new Map<string, Sums>();
   let total = NONE;
   let gasL1 = 0n;
   let costUnknown = 0;
   for (const attempt of last.values()) {
     if (attempt.outcome !== 'mined' && attempt.outcome !== 'reverted') continue;
+    if (open.has(attempt.job) || leftOut.has(attempt.job)) continue;
     const sums = sumsOf(attempt);
     total = plus(total, sums);
     jobs.set(attempt.job, plus(jobs.get(attempt.job) ?? NONE, sums));
@@ -100,11 +115,11 @@ export function resultOf(
   }
   const skipped = new Map<string, number>();
   for (const job of listed) {
-    if ((jobs.get(job)?.executed ?? 0) > 0) continue;
+    if ((jobs.get(job)?.executed ?? 0) > 0 || open.has(job) || leftOut.has(job)) continue;
     const reason = decisions.get(job) ?? 'not_considered';
     skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
   }
-  return { ...total, jobs, skipped, gasL1, costUnknown };
+  return { ...total, jobs, skipped, open, gasL1, costUnknown };
 }
 
 /** Jobs whose sums differ, with `b` less `a`; their sum is the difference of the totals. */

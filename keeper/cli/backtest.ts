@@ -43,6 +43,7 @@ export function backtestText(backtest: Backtest, policy: PolicySettings): string
     '',
     row(['', 'recorded', 'replayed', 'difference']),
     ...COLUMNS.map(([name, of]) => row([name, of(recorded), of(replayed), of(difference)])),
+    ...openText(recorded),
     ...skippedText('recorded', recorded),
     ...skippedText('replayed', replayed),
     ...unlikeText(recorded, replayed),
@@ -55,6 +56,13 @@ export function backtestText(backtest: Backtest, policy: PolicySettings): string
           `  ${job}  ${money(feesUsdg)}  ${money(costUsdg)}  ${money(netUsdg)}`,
       ),
     ...(byJob.length > MOST_JOBS ? [`  and ${byJob.length - MOST_JOBS} more`] : []),
+  ];
+}
+
+function openText({ open }: PolicyResult): string[] {
+  if (open.size === 0) return [];
+  return [
+    `${open.size} jobs were not settled when the recording ended: both columns leave them out`,
   ];
 }
 
