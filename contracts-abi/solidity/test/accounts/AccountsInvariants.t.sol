@@ -194,14 +194,12 @@ contract AccountsInvariantsTest is OwnersAndStrangers {
 
     /// One function: each invariant of its own would run the whole campaign again. Most of what must hold is asserted
     /// around each action, in KeyBooks.
-    /// forge-config: default.invariant.fail-on-revert = true
-    /// forge-config: long.invariant.fail-on-revert = true
     function invariant_a_stolen_key_stays_inside_its_grant() public view {
         _assertDaysWithinTheirLimits();
     }
 
     function afterInvariant() public {
         _assertIntact();
-        this.report(vm, "accounts");
+        this.report(vm, "accounts", targetSelectors());
     }
 }

@@ -105,6 +105,7 @@ contract LyingRouterHandler is LyingRouterFixture, HandlerStats {
 
     function wait(uint256 time) external {
         skip(bound(time, 0, 1 days));
+        _happened("time passes");
     }
 
     // ---------------------------------------------------------------- steps

@@ -303,11 +303,13 @@ contract VaultHandler is VaultBooks, HandlerStats {
         if (who % 3 == 0) failing.setMisbehaviourFor(chosen, _actor(who / 3));
         else failing.setMisbehaviour(chosen);
         failing.setBlobSize(bound(who, 32, 100_000)); // less is no answer, and a token that moves without one lies
+        _happened("token misbehaves");
     }
 
     function block_(uint256 token, uint256 kind) external {
         TestToken failing = tokens[token % tokens.length];
         failing.setPaused(kind % 5 == 0);
         failing.setBlocked(_actor(kind), kind % 7 < 3);
+        _happened("token pauses or blocks");
     }
 }

@@ -45,7 +45,6 @@ contract VaultInvariantsTest is VaultFixture {
     }
 
     /// Invariant 1 after every call. One function, since each would run a campaign of its own.
-    /// forge-config: default.invariant.fail-on-revert = true
     function invariant_noShareIsUnbacked() public view {
         _everyBalanceCoversUnitsTimesSupplyAndCredits();
     }
@@ -54,7 +53,7 @@ contract VaultInvariantsTest is VaultFixture {
     function afterInvariant() public {
         _sharesAddUp();
         _feesAddUpToTheIndex();
-        handler.report(vm, "vault");
+        handler.report(vm, "vault", targetSelectors());
     }
 
     /// Invariant 1, with conservation: what came in and did not go out is there.

@@ -284,9 +284,11 @@ contract ZapperHandler is ZapperBooks, HandlerStats {
         if (pause.paused()) {
             vm.prank(guardian);
             pause.unpause();
+            _happened("unpause");
         } else if (vm.getBlockTimestamp() >= pause.pausedUntil() + 1 days) {
             vm.prank(guardian);
             pause.pause();
+            _happened("pause");
         }
     }
 
@@ -302,10 +304,12 @@ contract ZapperHandler is ZapperBooks, HandlerStats {
         } else {
             setPrice(delta, delta.price * bound(bps, 9_000, 11_000) / 10_000);
         }
+        _happened("market moves");
     }
 
     function wait(uint256 time, bool observed) external {
         skip(bound(time, 0, 3 days));
         if (observed) refreshPools();
+        _happened("time passes");
     }
 }

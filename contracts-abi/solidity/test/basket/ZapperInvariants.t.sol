@@ -31,12 +31,11 @@ contract ZapperInvariantsTest is Test {
         targetSelectors(address(handler), selectors);
     }
 
-    /// forge-config: default.invariant.fail-on-revert = true
     function invariant_theZapperKeepsNothing() public view {
         handler.assertZapperKeepsNothing();
     }
 
     function afterInvariant() public {
-        handler.report(vm, "zapper");
+        handler.report(vm, "zapper", targetSelectors());
     }
 }

@@ -55,6 +55,6 @@ contract CoverInvariantsTest is Test {
 
     function afterInvariant() public {
         assertTrue(handler.agrees(), "the market disagrees with the books");
-        handler.report(vm, "cover");
+        handler.report(vm, "cover", targetSelectors());
     }
 }

@@ -83,7 +83,9 @@ contract GovernanceHandler is GovernanceBooks {
     /// A proposed vault shows another face later.
     function turnCoat(uint256 seed) external {
         address waiting = proposed[keccak256(bytes(_aProposal(seed)))].vault;
-        if (waiting != address(0)) Shell(waiting).turn(Shell.Kind((seed >> 64) % 4));
+        if (waiting == address(0)) return;
+        Shell(waiting).turn(Shell.Kind((seed >> 64) % 4));
+        _happened("proposed vault turns");
     }
 
     function setTreasury(uint256 seed) external {
@@ -303,5 +305,6 @@ contract GovernanceHandler is GovernanceBooks {
         else if (kind < 4) moment = proposed[keccak256(bytes(_aProposal(seed >> 8)))].since + 7 days;
         if (seed >> 128 & 1 == 0) moment -= moment == 0 ? 0 : 1;
         vm.warp(moment > now_ ? moment : now_ + bound(seed >> 8, 1, 2 days));
+        _happened("time passes");
     }
 }

@@ -40,15 +40,13 @@ contract GovernanceInvariantsTest is Test {
         targetSelectors(address(handler), selectors);
     }
 
-    /// forge-config: default.invariant.fail-on-revert = true
-    /// forge-config: long.invariant.fail-on-revert = true
     function invariant_owners_and_guardians_do_what_they_may_and_no_more() public view {
         handler.assertBooks();
     }
 
     function afterInvariant() public {
         handler.assertWholeList();
-        handler.report(vm, "governance");
+        handler.report(vm, "governance", targetSelectors());
     }
 
     /// The campaign would hold just as well over actions that never happen: a fixed random sequence does each of them.

@@ -33,16 +33,19 @@ contract OrderHandler is OrderAttacks {
         uint256 jitter = bound(bps >> 8, 0, 800);
         _navBps = bps % 4 == 0 ? bound(bps >> 8, 9_000, 11_000) : bound(_navBps + jitter - 400, 9_000, 11_000);
         moveNav(_navBps);
+        _happened("price moves");
     }
 
     function letTimePass(uint256 time) external {
         _restore(time >> 32);
         vm.warp(block.timestamp + bound(time, 0, 1_500));
+        _happened("time passes");
     }
 
     function letHoursPass(uint256 time) external {
         _restore(time >> 32);
         vm.warp(block.timestamp + bound(time >> 64, 1 hours, time % 8 == 0 ? 2 days : 6 hours));
+        _happened("hours pass");
     }
 
     /// Now and then a pause, a blocklisted owner, or a reference pool drained under its floor; mostly a donation.
@@ -50,15 +53,19 @@ contract OrderHandler is OrderAttacks {
         if (kind % 8 < 2 && block.timestamp >= _pausable) {
             pauseProtocol();
             _pausable = block.timestamp + 9 days; // past the cooldown though nobody unpauses
+            _happened("pause");
         } else if (kind % 8 < 4 && _blocked == address(0)) {
             _blocked = _owners[(kind >> 8) % 3];
             usdg.setBlocked(_blocked, true);
+            _happened("owner is blocked");
         } else if (kind % 8 == 4 && _drained == 0) {
             _drained = alfa.pool.liquidity() * 6 / 10;
             removeLiquidity(alfa.pool, _drained);
             vm.warp(block.timestamp + 400);
+            _happened("pool is drained");
         } else {
             _donate([address(exits), address(limits), address(schedules)][(kind >> 8) % 3], kind >> 16);
+            _happened("donation");
         }
     }
 

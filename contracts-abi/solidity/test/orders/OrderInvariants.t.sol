@@ -58,7 +58,6 @@ contract OrderInvariantsTest is Test {
     /// chain has seen for them would take half of the time.
     /// forge-config: default.invariant.include-storage = false
     /// forge-config: default.invariant.include-push-bytes = false
-    /// forge-config: default.invariant.fail-on-revert = true
     function invariant_escrows_hold_the_open_ledgers_and_no_rule_of_orders_was_broken() public view {
         _holdingsMatch();
         assertEq(handler.violation(), "");
@@ -67,7 +66,7 @@ contract OrderInvariantsTest is Test {
 
     function afterInvariant() public {
         assertTrue(handler.allAgree(), "an order disagrees with the books");
-        handler.report(vm, "orders");
+        handler.report(vm, "orders", targetSelectors());
     }
 
     /// The invariants would hold just as well over actions that never succeed: the same handler through a fixed random
