@@ -1,6 +1,6 @@
 /** The api process: `npm run api`. */
-import { ConfigError, loadConfig, loadEnvFile } from '../runtime/config.ts';
-import { runProcess } from '../runtime/lifecycle.ts';
+import { loadConfig, loadEnvFile } from '../runtime/config.ts';
+import { runProcess, sayFault } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { apiOptions } from './config.ts';
 import { startApi } from './start.ts';
@@ -11,7 +11,6 @@ try {
   const logger = createLogger('api', config.LOG_LEVEL);
   await runProcess(logger, () => startApi(config, logger));
 } catch (error) {
-  if (!(error instanceof ConfigError)) throw error;
-  process.stderr.write(`${error.message}\n`);
+  sayFault(error, createLogger('api', 'info'));
   process.exitCode = 1;
 }

@@ -8,11 +8,9 @@
  *   backtest  replays a recording (KEEPER_RECORD_FILE) on an Anvil fork under the environment's policy
  *   doctor    checks everything that a keeper needs and says what to fix
  */
-import { ConfigError, loadEnvFile } from '../runtime/config.ts';
-import { faultLine } from '../runtime/fault-line.ts';
-import { runProcess } from '../runtime/lifecycle.ts';
+import { loadEnvFile } from '../runtime/config.ts';
+import { runProcess, sayFault } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
-import { StoreError } from '../runtime/store/errors.ts';
 import { parseArguments } from './cli/arguments.ts';
 import { runDoctor } from './cli/doctor.ts';
 import { runBacktestCommand } from './cli/backtest.ts';
@@ -73,10 +71,6 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  // Both are for an operator: what is wrong and what to do, without a stack.
-  const isOperators = error instanceof ConfigError || error instanceof StoreError;
-  // Node would print anything else whole: viem's errors with the URL of the RPC and the key in it.
-  if (isOperators) process.stderr.write(`${error.message}\n`);
-  else createLogger('keeper', 'info').fatal({ err: error }, faultLine(error));
+  sayFault(error, createLogger('keeper', 'info'));
   process.exitCode = 1;
 }

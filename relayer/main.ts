@@ -1,6 +1,6 @@
 /** `npm run relayer`: one relayer process, configured by the environment (see .env.example). */
-import { ConfigError, loadConfig, loadEnvFile } from '../runtime/config.ts';
-import { runProcess } from '../runtime/lifecycle.ts';
+import { loadConfig, loadEnvFile } from '../runtime/config.ts';
+import { runProcess, sayFault } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { relayerOptions } from './config.ts';
 import { startRelayer } from './start.ts';
@@ -11,7 +11,6 @@ try {
   const logger = createLogger('relayer', config.LOG_LEVEL);
   await runProcess(logger, () => startRelayer(config, logger));
 } catch (error) {
-  if (!(error instanceof ConfigError)) throw error;
-  process.stderr.write(`${error.message}\n`);
+  sayFault(error, createLogger('relayer', 'info'));
   process.exitCode = 1;
 }

@@ -4,6 +4,7 @@ import { CHAIN_ID } from '../contracts-abi/constants.ts';
 import { readDeployment } from '../contracts-abi/deployment.ts';
 import { sessionModuleAbi } from '../contracts-abi/generated/index.ts';
 import { actionDigest } from '../contracts-abi/typed-data.ts';
+import { assertDeployment } from '../runtime/chain/assert-deployment.ts';
 import { assertChainId, createChainClient } from '../runtime/chain/client.ts';
 import { ConfigError } from '../runtime/config.ts';
 import { listen } from '../runtime/http/server.ts';
@@ -66,6 +67,7 @@ export async function startRelayer(
       args: [account, nonce],
     });
   await assertModule(client, deployment.sessionModule);
+  await assertDeployment(client, deployment);
 
   const metrics = createMetrics('relayer');
   const store = await openStore<SenderTables & RelayTables>({

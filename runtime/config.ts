@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
+import { OperatorError } from './operator-error.ts';
 
 export type OptionMeta = {
   description: string;
@@ -96,7 +97,7 @@ export const booleanOption = z
   .transform((text) => text === 'true' || text === '1');
 
 /** A wrong setting: the message names each variable, what was wrong and an example. */
-export class ConfigError extends Error {
+export class ConfigError extends OperatorError {
   constructor(message: string) {
     super(message);
     this.name = 'ConfigError';

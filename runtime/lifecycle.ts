@@ -1,6 +1,7 @@
 /** How a process starts and ends: one place for signals, fatal faults and the deadline of a stop. */
 import { faultLine } from './fault-line.ts';
 import type { Logger } from './logger.ts';
+import { operatorLine } from './operator-error.ts';
 
 export type Running = {
   /** Stops accepting, finishes or hands over what is in flight. Must end within the deadline. */
@@ -63,7 +64,15 @@ export async function runProcess(logger: Logger, start: () => Promise<Running>):
   try {
     running = await start();
   } catch (err) {
-    logger.fatal({ err }, faultLine(err));
+    sayFault(err, logger);
     process.exit(1);
   }
+}
+
+/** Why a process or a command cannot start: a line for who started it, or a stack where nobody foresaw the fault. */
+export function sayFault(error: unknown, logger: Logger): void {
+  const line = operatorLine(error);
+  if (line !== null) process.stderr.write(`${line}\n`);
+  // Node would print it whole: viem's errors with the URL of the RPC and the key in it.
+  else logger.fatal({ err: error }, faultLine(error));
 }

@@ -1,6 +1,7 @@
 /** Questions to transfers, trades and volumes. */
 import type { Kysely } from 'kysely';
 import { type Address, getAddress } from 'viem';
+import { isStoreFault } from '../../runtime/store/errors.ts';
 import {
   type Checkpoint,
   type CheckpointTables,
@@ -31,6 +32,7 @@ type Db = Kysely<AccountingTables & CheckpointTables>;
 export class Ledger {
   readonly #db: Db;
   readonly #navAt: NavAt;
+  #lastVolume: bigint | null = null;
 
   /** @param navAt the NAV history. */
   constructor(db: Db, navAt: NavAt) {
@@ -121,9 +123,18 @@ export class Ledger {
     });
   }
 
-  /** USDG base units of all buys and sells ever, before fees. */
-  async volume(): Promise<bigint> {
-    return await totalVolume(this.#db);
+  /**
+   * USDG base units of all buys and sells ever, before fees; while the store is out of reach what it said last, which is
+   * then not `live`. @throws what the store throws, where it never said anything.
+   */
+  async volume(): Promise<{ volume: bigint; live: boolean }> {
+    try {
+      this.#lastVolume = await totalVolume(this.#db);
+      return { volume: this.#lastVolume, live: true };
+    } catch (error) {
+      if (this.#lastVolume === null || !isStoreFault(error)) throw error;
+      return { volume: this.#lastVolume, live: false };
+    }
   }
 
   /** Shares that the wallet itself held of one vault when the index last looked: what came less what went. */

@@ -17,12 +17,13 @@ export const stats = defineEndpoint({
   answer: async ({ service: { marks, ledger, indexer } }) => {
     const rows = marks.rows();
     const tvl = rows.reduce((sum, { supply, nav }) => sum + valueOf(supply, nav ?? 0n), 0n);
+    const { volume, live } = await ledger.volume();
     return {
       indexes: rows.length,
-      volumeAllTime: toNumber(await ledger.volume(), 6),
+      volumeAllTime: toNumber(volume, 6),
       tvl: toNumber(tvl, 6),
       asOfMs: marks.snapshot().takenAtMs,
-      live: marks.live() && indexer.current,
+      live: marks.live() && indexer.current && live,
     };
   },
 });

@@ -120,7 +120,10 @@ describe('marks', () => {
       },
     );
     expectError(await api.get('/v1/markets'), 502, 'UPSTREAM');
-    const ready = await api.until('/ready', ({ text }) => /no marks yet: HTTP request/.test(text));
+    const ready = await api.until('/ready', ({ text }) =>
+      /no marks yet: no answer from RPC_URLS \([^)]+\): HTTP request failed\."/.test(text),
+    );
+    expect(ready.text).toContain("the chain's head has not been read yet");
     await expect.poll(() => log.join('')).toContain('background work failed');
     expect(ready.text + log.join('')).not.toMatch(/SECRETKEY123|TOPSECRET|eth_/);
     await proxy.resume();

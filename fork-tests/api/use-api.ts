@@ -74,7 +74,7 @@ export async function launchApi(
     };
   };
   const get: ApiUnderTest['get'] = (path, headers = {}) => ask(path, { headers });
-  const until: ApiUnderTest['until'] = async (path, holds, withinMs = 15_000) => {
+  const until: ApiUnderTest['until'] = async (path, holds, withinMs = 40_000) => {
     const deadline = Date.now() + withinMs;
     for (;;) {
       const answer = await get(path);

@@ -1,6 +1,6 @@
 /** One `npm start` per chain port: a second one would take the first one's folder away before it meets a taken port. */
 import { rmSync } from 'node:fs';
-import { StoreError } from '../../runtime/store/errors.ts';
+import { StoreHeldError } from '../../runtime/store/errors.ts';
 import { lockSqlite } from '../../runtime/store/sqlite.ts';
 
 /**
@@ -18,7 +18,7 @@ export function lockFolder(folder: string): { release(): void } | null {
     };
   } catch (error) {
     // expected: somebody else is starting or running
-    if (error instanceof StoreError) return null;
+    if (error instanceof StoreHeldError) return null;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** The store: whether it can be written, and who has it. */
 import { sql } from 'kysely';
 import { faultLine } from '../../runtime/fault-line.ts';
-import { StoreError } from '../../runtime/store/errors.ts';
+import { StoreHeldError } from '../../runtime/store/errors.ts';
 import { openStore, type Store } from '../../runtime/store/store.ts';
 import { type StoreTables, storeMigrations } from '../journal/migrations.ts';
 import { fail, type Finding, ok } from './finding.ts';
@@ -20,7 +20,7 @@ export async function checkStore(url: string): Promise<Finding[]> {
       await store.close();
     }
   } catch (error) {
-    if (isFile && error instanceof StoreError && error.message.includes('is open in another')) {
+    if (isFile && error instanceof StoreHeldError) {
       return await heldFile(url);
     }
     const fix = 'check DATABASE_URL, the rights on its folder and the space on its disk';

@@ -13,6 +13,7 @@ import {
 import { CHAIN_ID } from '../../contracts-abi/constants.ts';
 import { faultLine } from '../fault-line.ts';
 import { type Logger, redactUrl } from '../logger.ts';
+import { OperatorError } from '../operator-error.ts';
 import { Endpoints } from './endpoints.ts';
 import { verdictOf } from './endpoint-verdict.ts';
 
@@ -98,16 +99,20 @@ export async function assertChainId(client: PublicClient): Promise<void> {
   } catch (cause) {
     throw new ChainUnreachable(client.chain?.rpcUrls.default.http ?? [], cause);
   }
-  if (id !== CHAIN_ID) throw new Error(`the RPC endpoint serves chain ${id}, not ${CHAIN_ID}`);
+  if (id !== CHAIN_ID) {
+    throw new OperatorError(`the endpoints of RPC_URLS serve chain ${id}, not ${CHAIN_ID}`);
+  }
 }
 
-/** For an operator who starts a process: which endpoints, and what now. */
-export class ChainUnreachable extends Error {
+/** Which endpoints are silent. */
+export class ChainUnreachable extends OperatorError {
   constructor(urls: readonly string[], cause: unknown) {
-    super(
-      `no answer from RPC_URLS (${urls.map(redactUrl).join(', ')}): ${faultLine(cause)} A process that finds no chain at its start ends: start it again once an endpoint answers, or let a supervisor do so.`,
-      { cause },
-    );
+    // Hosts, not URLs: what redacts those would take the words beside them too.
+    const hosts = urls.map((url) => (URL.canParse(url) ? new URL(url).host : '[url]'));
+    super(`no answer from RPC_URLS (${hosts.join(', ')}): ${faultLine(cause)}`, {
+      cause,
+      remedy: 'Start it again once an endpoint answers, or let a supervisor do so.',
+    });
     this.name = 'ChainUnreachable';
   }
 }

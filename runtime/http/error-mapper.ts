@@ -3,6 +3,7 @@ import { BaseError, HttpRequestError, TimeoutError, WebSocketRequestError } from
 import { ZodError } from 'zod';
 import { ApiError } from '../errors.ts';
 import { firstProblem } from '../schema.ts';
+import { isStoreFault } from '../store/errors.ts';
 
 type BodyParserError = Error & { type: string; status: number };
 
@@ -64,6 +65,9 @@ export function mapError(error: unknown): ApiError {
   if (isCorruptBody(error)) return new ApiError('BAD_REQUEST', 'the body could not be read');
   if (isUpstreamFault(error)) {
     return new ApiError('UPSTREAM', 'the chain cannot be reached now: retry', { cause: error });
+  }
+  if (isStoreFault(error)) {
+    return new ApiError('UPSTREAM', 'the store cannot be reached now: retry', { cause: error });
   }
   return new ApiError('SERVER', 'unexpected fault: retry', { cause: error });
 }

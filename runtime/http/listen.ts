@@ -2,6 +2,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { ApiError } from '../errors.ts';
+import { OperatorError } from '../operator-error.ts';
 import { type ErrorBody, plainErrorBody } from './send-error.ts';
 
 export type Listening = { url: string; port: number; close: (deadlineMs: number) => Promise<void> };
@@ -41,7 +42,9 @@ export async function listen(
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(
         error.code === 'EADDRINUSE'
-          ? new Error(`port ${port} on ${host} is taken: stop what uses it or set another port`)
+          ? new OperatorError(
+              `port ${port} on ${host} is taken: stop what uses it or set another port`,
+            )
           : error,
       );
     });

@@ -18,7 +18,7 @@ import {
 } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { StoreError } from '../store/errors.ts';
+import { StoreHeldError } from '../store/errors.ts';
 import { lockSqlite } from '../store/sqlite.ts';
 
 /** Files of a command that was killed: encrypted, never read, removed by the next one that holds the folder. */
@@ -69,7 +69,7 @@ export function lockFolder(folder: string): { release(): void } | null {
     // The name begins with a dot: no process takes it for a key. It stays, empty: to remove it would be a race.
     return lockSqlite({ path: join(folder, '.keys'), inMemory: false });
   } catch (error) {
-    if (error instanceof StoreError) return null;
+    if (error instanceof StoreHeldError) return null;
     throw error;
   }
 }

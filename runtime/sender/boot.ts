@@ -1,4 +1,5 @@
 /** Repair at the start: the journal says what may be out, the chain says what is in. Nothing is signed here. */
+import { OperatorError } from '../operator-error.ts';
 import type { Broadcaster } from './broadcast.ts';
 import { quantity } from './classify.ts';
 import type { SenderContext } from './context.ts';
@@ -7,7 +8,7 @@ import { syncWallets } from './sync.ts';
 import type { Wallet } from './wallets.ts';
 
 /** The start failed: the message tells an operator why. */
-export class SenderStartError extends Error {
+export class SenderStartError extends OperatorError {
   constructor(message: string) {
     super(message);
     this.name = 'SenderStartError';

@@ -10,7 +10,8 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Dialect, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely';
 import Database from 'libsql';
-import { StoreError } from './errors.ts';
+import { faultLine } from '../fault-line.ts';
+import { StoreError, StoreHeldError } from './errors.ts';
 
 const STATEMENT_CACHE = 200;
 
@@ -32,17 +33,80 @@ export function sqlitePath(url: string): SqliteFile {
  * @param options.readOnly every write is refused; the file must exist
  */
 export function openSqlite(file: SqliteFile, options: { readOnly?: boolean } = {}): Dialect {
-  if (!file.inMemory) mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
-  const raw = new Database(file.path);
-  raw.pragma('busy_timeout = 5000');
-  if (options.readOnly === true) {
-    raw.pragma('query_only = ON');
-    return new SqliteDialect({ database: adapt(raw) });
+  return told(file.path, () => {
+    if (!file.inMemory) mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
+    const raw = new Database(file.path);
+    const dialect = new SqliteDialect({ database: adapt(raw, file.path) });
+    try {
+      raw.pragma('busy_timeout = 5000');
+      if (options.readOnly === true) {
+        raw.pragma('query_only = ON');
+        return dialect;
+      }
+      raw.pragma('journal_mode = WAL');
+      raw.pragma('synchronous = FULL');
+      raw.pragma('foreign_keys = ON');
+      return dialect;
+    } catch (error) {
+      raw.close();
+      throw error;
+    }
+  });
+}
+
+const DAMAGED: ReadonlySet<string> = new Set(['SQLITE_NOTADB', 'SQLITE_CORRUPT']);
+const OUT_OF_REACH: ReadonlySet<string> = new Set([
+  'SQLITE_CANTOPEN',
+  'SQLITE_PERM',
+  'SQLITE_READONLY',
+  'SQLITE_FULL',
+  'SQLITE_IOERR',
+  'EACCES',
+  'EEXIST',
+  'ENOTDIR',
+  'EROFS',
+  'ENOSPC',
+  'EPERM',
+]);
+
+/** Runs `work`; what it throws of a file that is damaged or out of reach says which file it is and what to do. */
+function told<T>(path: string, work: () => T): T {
+  try {
+    return undamaged(path, work);
+  } catch (error) {
+    throw outOfReach(path, error);
   }
-  raw.pragma('journal_mode = WAL');
-  raw.pragma('synchronous = FULL');
-  raw.pragma('foreign_keys = ON');
-  return new SqliteDialect({ database: adapt(raw) });
+}
+
+/** Runs a query; what it throws of a damaged file says which file it is and what to do. */
+function undamaged<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const code = codeOf(error);
+    if (!DAMAGED.has(code)) throw error;
+    throw new StoreError(
+      `${path} is damaged or no SQLite database (${faultLine(error)}): put a backup in its place, or move it away to begin with an empty one, or set DATABASE_URL`,
+      { cause: error, code },
+    );
+  }
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? '') : '';
+
+function outOfReach(path: string, error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof StoreError) return error;
+  const code = codeOf(error);
+  const options = { cause: error, ...(code === '' ? {} : { code }) };
+  // libsql gives no code where the file cannot be opened at all.
+  if (OUT_OF_REACH.has(code) || error.message.includes('Unable to open connection')) {
+    return new StoreError(
+      `${path} cannot be used (${code === '' ? 'it cannot be opened' : faultLine(error)}): check the rights on it and its folder, the space on its disk, and DATABASE_URL`,
+      options,
+    );
+  }
+  return error;
 }
 
 /**
@@ -51,16 +115,21 @@ export function openSqlite(file: SqliteFile, options: { readOnly?: boolean } = {
  */
 export function lockSqlite(file: SqliteFile): { release(): void } {
   if (file.inMemory) return { release: () => undefined };
-  mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
-  const lock = new Database(`${file.path}.lock`);
+  const path = `${file.path}.lock`;
+  const lock = told(path, () => {
+    mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
+    return new Database(path);
+  });
   try {
-    lock.pragma('busy_timeout = 0');
-    lock.exec('BEGIN EXCLUSIVE');
+    undamaged(path, () => {
+      lock.pragma('busy_timeout = 0');
+      lock.exec('BEGIN EXCLUSIVE');
+    });
   } catch (error) {
     lock.close();
     // expected: SQLITE_BUSY is the answer to "does somebody hold it?"
     if ((error as { code?: string }).code === 'SQLITE_BUSY') {
-      throw new StoreError(
+      throw new StoreHeldError(
         `${file.path} is open in another process that sends transactions; stop that one, or give this one its own DATABASE_URL`,
       );
     }
@@ -74,18 +143,20 @@ export function lockSqlite(file: SqliteFile): { release(): void } {
   };
 }
 
-function adapt(raw: Database.Database): SqliteDatabase {
+function adapt(raw: Database.Database, path: string): SqliteDatabase {
   const cache = new Map<string, SqliteStatement>();
   return {
     prepare(sql) {
       const known = cache.get(sql);
       if (known) return known;
-      const statement = raw.prepare(sql);
+      const statement = undamaged(path, () => raw.prepare(sql));
       const adapted: SqliteStatement = {
         reader: statement.reader,
-        all: (parameters) => statement.all(bound(parameters)),
+        all: (parameters) => undamaged(path, () => statement.all(bound(parameters))),
         run: (parameters) => {
-          const { changes, lastInsertRowid } = statement.run(bound(parameters));
+          const { changes, lastInsertRowid } = undamaged(path, () =>
+            statement.run(bound(parameters)),
+          );
           return { changes, lastInsertRowid };
         },
         iterate: (parameters) => statement.iterate(bound(parameters)),

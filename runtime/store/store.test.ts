@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Generated, sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { StoreError } from './errors.ts';
 import { type Migrations, openStore } from './store.ts';
 
 type Tables = { note: { id: string; amount: string; at: number; text: string | null } };
@@ -68,6 +69,49 @@ describe('openStore on SQLite', () => {
       'of an older version',
     );
     await holder.close();
+  });
+
+  it('tells which file is damaged and what to do, whether it is the head or a page of it', async () => {
+    const path = `${folder}/a.sqlite`;
+    const url = `file:${path}`;
+    const store = await openStore<Tables>({ url, migrations });
+    const rows = Array.from({ length: 100 }, (_, at) => ({
+      id: String(at),
+      amount: '1'.repeat(400),
+      at,
+      text: null,
+    }));
+    await store.db.insertInto('note').values(rows).execute();
+    await sql`pragma wal_checkpoint(truncate)`.execute(store.db);
+    await store.close();
+    const whole = readFileSync(path);
+    const torn = Buffer.from(whole).fill(7, whole.length - 8 * 4_096);
+    writeFileSync(path, torn);
+    const wanted = new RegExp(`^${path} is damaged or no SQLite database .*: put a backup`);
+    const opened = await openStore<Tables>({ url, migrations }).catch((error: unknown) => error);
+    const reading =
+      opened instanceof Error
+        ? Promise.reject(opened)
+        : (opened as Awaited<ReturnType<typeof openStore<Tables>>>).db
+            .selectFrom('note')
+            .selectAll()
+            .execute();
+    await expect(reading).rejects.toThrow(wanted);
+    await expect(reading).rejects.toThrow(StoreError);
+    if (!(opened instanceof Error)) await (opened as { close(): Promise<void> }).close();
+
+    writeFileSync(path, 'no database');
+    for (const options of [{}, { exclusive: 'x' }, { readOnly: true }]) {
+      await expect(openStore<Tables>({ url, migrations, ...options })).rejects.toThrow(wanted);
+    }
+    writeFileSync(`${path}.lock`, 'no database');
+    await expect(openStore<Tables>({ url, migrations, exclusive: 'x' })).rejects.toThrow(
+      `${path}.lock is damaged`,
+    );
+    writeFileSync(`${folder}/file`, '');
+    await expect(openStore({ url: `file:${folder}/file/a.sqlite`, migrations })).rejects.toThrow(
+      /^.*\/file\/a\.sqlite cannot be used \(.*\): check the rights/,
+    );
   });
 
   it('runs on WAL with every commit synced', async () => {

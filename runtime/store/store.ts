@@ -167,6 +167,8 @@ async function migrate<DB>(db: Kysely<DB>, migrations: Migrations): Promise<void
   const { error, results } = await migratorOf(db, migrations).migrateToLatest();
   if (error === undefined) return;
   const failed = results?.find((result) => result.status === 'Error');
+  // It says already which file it is and what to do.
+  if (error instanceof StoreError) throw error;
   const reason = faultLine(error);
   throw new StoreError(
     failed === undefined
