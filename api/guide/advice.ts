@@ -21,7 +21,8 @@ export type ApiCode = Exclude<ErrorCode, RelayerCode>;
 export type Next = 'rebuild' | 'ask_owner' | 'wait';
 
 type Advice = {
-  next: Next;
+  /** Null: there is nothing to do, and an agent that is told to do something would do it for ever. */
+  next: Next | null;
   /** One clause of the guide. */
   advice: string;
 };
@@ -35,7 +36,7 @@ export const ADVICE = {
   INSUFFICIENT_FUNDS: { next: 'rebuild', advice: 'the account has too little USDG: trade less' },
   NO_ROUTE: { next: 'rebuild', advice: 'a constituent cannot be swapped now: other basket' },
   NO_REFERENCE: { next: 'rebuild', advice: 'no trusted price now: other basket, or retry later' },
-  ORDER_NOT_OPEN: { next: 'rebuild', advice: 'already filled or cancelled: nothing to do' },
+  ORDER_NOT_OPEN: { next: null, advice: 'already filled or cancelled: nothing to do' },
   NOT_A_HOLDER: { next: 'rebuild', advice: 'hold the basket before covering it' },
   NO_COVER: { next: 'rebuild', advice: 'less cover, another price or range' },
   COVER_CLOSED: { next: 'rebuild', advice: 'pick a week that is open' },
@@ -47,7 +48,7 @@ export const ADVICE = {
   SERVER: { next: 'wait', advice: 'our fault: retry' },
 } as const satisfies Record<ApiCode, Advice>;
 
-/** @returns undefined for codes that this service does not answer. */
+/** @returns undefined where there is nothing to do, and for codes that this service does not answer. */
 export function nextOf(code: ErrorCode): Next | undefined {
-  return code in ADVICE ? ADVICE[code as ApiCode].next : undefined;
+  return code in ADVICE ? (ADVICE[code as ApiCode].next ?? undefined) : undefined;
 }

@@ -104,9 +104,7 @@ export class Indexer<DB extends IndexerTables> {
   readiness(): ReadinessResult {
     const astray = this.#heads.astray(this.caughtUp);
     if (astray !== null) return { ok: false, reason: astray };
-    if (!this.caughtUp) {
-      return { ok: false, reason: `the order index is ${this.lagBlocks} blocks behind` };
-    }
+    if (!this.caughtUp) return { ok: false, reason: this.#whyNotCaughtUp() };
     const late = Date.now() - this.#caughtUpAt;
     return late <= this.#options.maxLagMs
       ? { ok: true }
@@ -114,6 +112,13 @@ export class Indexer<DB extends IndexerTables> {
           ok: false,
           reason: `the order index last reached the head ${Math.round(late / 1_000)} s ago`,
         };
+  }
+
+  #whyNotCaughtUp(): string {
+    if (this.#head === 0) return "the chain's head has not been read yet";
+    return this.lagBlocks === 0
+      ? 'the order index has not yet been confirmed against the head'
+      : `the order index is ${this.lagBlocks} blocks behind`;
   }
 
   /** Reads up to the head. The loop calls it. @throws when the chain or the store does not answer. */

@@ -308,6 +308,23 @@ describe('an index that is interrupted', () => {
     expect(rows).toContain(story.address('dave').toLowerCase());
   });
 
+  test('by a restart says what it waits for: the head, then that its rows hold there', async () => {
+    const database = `file:${join(folder, 'again.sqlite')}`;
+    await (await index({ database })).catchUp();
+    const again = await index({ database, through: proxy.url });
+    const waiting = (reason: string) => ({ ok: false, reason });
+    const unread = waiting("the chain's head has not been read yet");
+    expect(again.indexer.readiness()).toEqual(unread);
+    const refused = proxy.on('eth_getLogs', {}, { fault: 'http', status: 500 });
+    await expect(again.sync()).rejects.toThrow();
+    expect(again.indexer.readiness()).toEqual(
+      waiting('the order index has not yet been confirmed against the head'),
+    );
+    refused.remove();
+    await again.catchUp();
+    expect(again.indexer.readiness()).toEqual({ ok: true });
+  });
+
   test.for(['SQLite', 'PostgreSQL'] as const)(
     'by kills between steps goes on to the same rows, on %s',
     async (kind) => {

@@ -218,6 +218,20 @@ describe.each(Object.keys(ERAS) as (keyof typeof ERAS)[])('a client of %s', (era
   });
 });
 
+test('a cancelled order is not cancelled again: nothing is to be rebuilt', async () => {
+  const { orderId } = await openEverything();
+  const cancel = { orderId, address: alice() };
+  await sendPlan(fork, 'alice', planOf(await api.post('/v1/tx/cancel', cancel)));
+  const { call } = await clientOf('2026-07-28');
+  const { isError, structuredContent } = await call('basket_order', { kind: 'cancel', ...cancel });
+  expect(isError).toBe(true);
+  expect(structuredContent).toEqual({
+    error: 'the order is cancelled already',
+    code: 'ORDER_NOT_OPEN',
+    retryable: false,
+  });
+});
+
 /** In the order of the list itself. */
 function byListing(tools: readonly { name: string }[]) {
   const places = new Map(tools.map(({ name }, at) => [name, at]));
