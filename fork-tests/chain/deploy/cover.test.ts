@@ -3,6 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { type Address, encodeFunctionData, getAddress, type Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { MAX_COVER_WEEKEND } from '../../../contracts-abi/constants.ts';
+import { coverWeeks } from '../../../contracts-abi/cover-calendar.ts';
 import { type Deployment, readDeployment } from '../../../contracts-abi/deployment.ts';
 import {
   coverMarketAbi,
@@ -18,6 +20,7 @@ import { fullRange } from '../price.ts';
 import { devAccount } from '../seed/accounts.ts';
 import { deployMaker } from '../seed/pools.ts';
 import { submitEach } from '../submitter.ts';
+import { missingWeeks } from './cover-plan.ts';
 import { GONE, nonceOf, type Site, startBareSite, stepsIn } from './deploy-process.ts';
 
 const dave = devAccount('dave').account;
@@ -50,6 +53,22 @@ test('a plan says of each basket what cover its pools could carry, and pays for 
   expect(references.out).not.toContain('Warning');
   expect(await nonceOf(site)).toBe(0);
 }, 60_000);
+
+test.each([
+  ['Good Friday', '2027-03-25T20:00:00Z', '2027-03-29T14:00:00Z'],
+  ['a Monday holiday', '2027-01-15T21:00:00Z', '2027-01-19T15:00:00Z'],
+])('weeks go on after one that the owner published around %s', (_, closes, settles) => {
+  const [close, settle] = [closes, settles].map((time) => Date.parse(time) / 1_000) as [
+    number,
+    number,
+  ];
+  expect(settle - close).toBeLessThanOrEqual(Number(MAX_COVER_WEEKEND));
+  const id = Math.floor(close / 604_800);
+  const weeks = missingWeeks({ now: close - 864_000, lastWeek: { id, close, settle } }, 4);
+  expect(weeks.length).toBeGreaterThanOrEqual(2);
+  expect(weeks).toEqual(coverWeeks(settle, weeks.length).map(({ id: __, ...times }) => times));
+  expect(Math.floor((weeks[0]?.close ?? 0) / 604_800)).toBe(id + 1);
+});
 
 describe('where pools are deep', () => {
   let deployment: Deployment;
