@@ -5,31 +5,31 @@
 import { type Hex, keccak256, toBytes } from 'viem';
 import { nextAfterMined, standingOf } from './attempts.ts';
 import type { Ready } from './batch.ts';
+import type { ReadyPayout } from './payouts.ts';
 import { readWorkRevert } from './chain/revert.ts';
 import type { Simulation } from './chain/simulate.ts';
 import type { World } from './chain/world.ts';
 import { considerArming } from './consider-arming.ts';
+import { holdBack, sendForeign } from './consider-foreign.ts';
 import type { DecisionTag } from './context.ts';
-import type { TickContext } from './tick-context.ts';
 import { dutyTerms } from './duty-terms.ts';
+import { noteWhetherKnown } from './made-up.ts';
+import type { TickContext } from './tick-context.ts';
 import { applyEvent, decide, usdgText } from './outcome.ts';
-import type { ForeignStanding } from './foreign-guard.ts';
-import { capByLoss, leastMoved } from './policy/breaker.ts';
 import { type FillVerdict, judgeFill } from './policy/fill.ts';
-import { gate, LONGEST_WAIT_MS, type PatienceEvent } from './policy/patience.ts';
+import { gate, type PatienceEvent } from './policy/patience.ts';
 import { judgeProfit } from './policy/profit.ts';
 import { type Considered, send, type Terms } from './send.ts';
 import { isCover, isFill, kindOf, recurs, type Work } from './work.ts';
 
 /**
  * @param variants the same job as told by each source that lists it, never empty
- * @param collect takes a fill that is to be sent, which then is not sent here
  */
 export async function consider(
   context: TickContext,
   variants: readonly Work[],
   world: World,
-  collect?: (ready: Ready) => void,
+  collect: Collect,
 ): Promise<Considered> {
   const { memories, journal, sender, now } = context;
   const [first] = variants;
@@ -54,18 +54,6 @@ export async function consider(
     return tag === 'unavailable' ? 'chain_unavailable' : 'decided';
   };
 
-  /** Work of a contract that is stopped, or that has something under way. */
-  const holdsBack = async (
-    foreign: Exclude<ForeignStanding, { tag: 'go' }>,
-  ): Promise<Considered> => {
-    if (foreign.tag === 'stopped') {
-      const ms = Math.min(foreign.untilMs - now(), LONGEST_WAIT_MS);
-      return ends('contract_stopped', foreign.why, { tag: 'wait', ms });
-    }
-    await applyEvent(context, jobKey, { tag: 'wait', ms: 1_000 });
-    return 'waited';
-  };
-
   const standing = await standingOf(kindOf(first), jobKey, journal, sender);
   const attempt =
     standing.tag === 'free'
@@ -84,7 +72,7 @@ export async function consider(
 
   if (first.type === 'foreign') {
     const foreign = await context.foreign.stand(first);
-    if (foreign.tag !== 'go') return holdsBack(foreign);
+    if (foreign.tag !== 'go') return holdBack(context, first, foreign, ends);
   }
 
   // What it needed last time is known: without a new simulation while that does not pay. A duty need not pay.
@@ -92,7 +80,8 @@ export async function consider(
     (most, { promisedUsdg }) => (promisedUsdg > most ? promisedUsdg : most),
     0n,
   );
-  if (memory.gas !== null && !isCover(first)) {
+  // What one source's way needed says nothing of another's.
+  if (memory.gas !== null && !isCover(first) && variants.length === 1) {
     const verdict = judgeProfit(best, memory.gas, world.market, context.rules);
     if (verdict.tag !== 'pays') return ends(...unprofitable(verdict, best));
   }
@@ -160,64 +149,41 @@ export async function consider(
     });
   }
   if (verdict.tag === 'send' && variant.type === 'foreign') {
-    return context.foreign.inTurn(variant.contract, async () => {
-      const foreign = await context.foreign.stand(variant);
-      if (foreign.tag !== 'go') return holdsBack(foreign);
-      const cap = capByLoss(verdict, foreign.leftUsdg, world.market);
-      if (cap.tag === 'over') {
-        const detail = `may cost ${usdgText(cap.costUsdg)} of gas, work of its contract may lose ${usdgText(foreign.leftUsdg)} (KEEPER_FOREIGN_LOSS_USDG)`;
-        return ends('over_budget', detail, { tag: 'does_not_pay' });
-      }
-      const { feeToleranceBps } = context.rules;
-      const leastUsdg = leastMoved(variant.promisedUsdg, simulation.gainUsdg, feeToleranceBps);
-      return sends({ ...verdict, maxFeePerGas: cap.maxFeePerGas, duty: false, leastUsdg });
-    });
+    return sendForeign(context, { work: variant, simulation, verdict, world, ends, sends });
   }
   if (verdict.tag === 'send') {
     const terms = { ...verdict, duty: false };
-    if (collect === undefined || !isFill(variant)) return sends(terms);
     const { gas, gainUsdg } = simulation;
-    collect({ work: variant, attempt, terms, gas, gainUsdg, fingerprint });
+    if (isFill(variant)) {
+      collect.addFill({ work: variant, attempt, terms, gas, gainUsdg, fingerprint });
+      return 'collected';
+    }
+    if (variant.type !== 'payout') return sends(terms);
+    const netUsdg = verdict.profitUsdg;
+    collect.addPayout({ work: variant, netUsdg, send: () => sends(terms) });
     return 'collected';
   }
   if (verdict.tag === 'unknown_price' || !isCover(variant)) {
     return ends(...unprofitable(verdict, simulation.gainUsdg));
   }
   // In turn: the next duty must see what this one takes of the budget.
-  return context.dutyTurn(async () => {
-    const duty = await dutyTerms(context, simulation, world);
-    return duty.tag === 'refused' ? ends(...duty.ending) : sends(duty.terms);
-  });
+  const asDuty = (): Promise<Considered> =>
+    context.dutyTurn(async () => {
+      const duty = await dutyTerms(context, simulation, world);
+      return duty.tag === 'refused' ? ends(...duty.ending) : sends(duty.terms);
+    });
+  if (variant.type !== 'payout') return asDuty();
+  const netUsdg = simulation.gainUsdg - verdict.costUsdg;
+  collect.addPayout({ work: variant, netUsdg, send: asDuty });
+  // Whether the budget has room for it is not known yet.
+  return 'decided';
 }
 
-/** Holds it against the sources when they list what the chain has never heard of. */
-async function noteWhetherKnown(
-  { madeUp, orders }: TickContext,
-  variants: readonly Work[],
-  simulation: Simulation,
-  { timestamp }: World,
-): Promise<void> {
-  const [first] = variants;
-  if (simulation.tag === 'unavailable' || first === undefined) return;
-  if (simulation.tag === 'passed' || simulation.revert.tag !== 'closed') {
-    madeUp.known(first.key);
-    return;
-  }
-  if (simulation.revert.isUnknown === true) {
-    madeUp.unknown(variants, timestamp);
-    return;
-  }
-  // A payout that was made and one that cannot be told apart by what the market answers, but by the numbers it gave.
-  if (first.type !== 'payout') {
-    madeUp.known(first.key);
-    return;
-  }
-  const count = await orders.positionCount(first.contract);
-  if (count === null) return;
-  const names = (work: Work): boolean =>
-    isCover(work) && work.positions.some((position) => position > count);
-  madeUp.unknown(variants.filter(names), timestamp);
-}
+/** Takes what is sent together with other work, or not beside it, which then is not sent here. */
+export type Collect = {
+  addFill: (ready: Ready) => void;
+  addPayout: (ready: ReadyPayout) => void;
+};
 
 type Judged = {
   variant: Work;
@@ -258,12 +224,31 @@ async function judgeVariants(
     const variantsOwn =
       missedFloor ||
       verdict?.tag === 'short_fee' ||
-      (simulation.tag === 'reverted' && simulation.revert.tag === 'other');
+      // Another way to the same end may cost less gas.
+      verdict?.tag === 'does_not_pay' ||
+      (simulation.tag === 'reverted' &&
+        (simulation.revert.tag === 'other' ||
+          // Of the positions that this source names beside the first.
+          (variant.type === 'payout' && simulation.revert.tag === 'closed')));
     if (!variantsOwn) return judged;
-    if (kept === null || missedFloor) kept = judged;
+    if (kept === null || saysMore(judged, kept)) kept = judged;
   }
   if (kept === null) throw new Error('a job was considered without a variant');
   return kept;
+}
+
+/** Whether `judged` is the better answer where neither is sent: the one that lacks least, then the auction's. */
+function saysMore(judged: Judged, kept: Judged): boolean {
+  const lacks = ({ simulation, verdict }: Judged): bigint | null =>
+    verdict?.tag === 'does_not_pay' && simulation.tag === 'passed'
+      ? verdict.costUsdg - simulation.gainUsdg
+      : null;
+  const [mine, theirs] = [lacks(judged), lacks(kept)];
+  if (theirs !== null) return mine !== null && mine < theirs;
+  const { simulation } = judged;
+  return (
+    mine !== null || (simulation.tag === 'reverted' && simulation.revert.tag === 'below_floor')
+  );
 }
 
 /** Work of one type for one basket runs through the same constituents. */

@@ -3,6 +3,7 @@ import type { Address } from 'viem';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sender } from '../runtime/sender/types.ts';
 import type { OrderReader } from './chain/order.ts';
+import type { Rehearse } from './chain/rehearse.ts';
 import type { Simulator } from './chain/simulate.ts';
 import type { ForeignGuard } from './foreign-guard.ts';
 import type { Journal } from './journal/journal.ts';
@@ -19,6 +20,8 @@ export type KeeperContext = {
   memories: Memories;
   sender: Sender;
   simulator: Simulator;
+  /** Of foreign work alone: what is ours looks at no price. */
+  rehearse: Rehearse;
   orders: OrderReader;
   rules: FillRules;
   patience: PatienceRules;

@@ -13,6 +13,7 @@ import { StoreError } from '../runtime/store/errors.ts';
 import { createLead, unfenced } from '../runtime/store/lead.ts';
 import { alone, contend } from '../runtime/store/leadership.ts';
 import { openStore, type Store } from '../runtime/store/store.ts';
+import { HEAD_READ_MAX_AGE_MS } from './chain/world.ts';
 import { DEFAULT_DATABASE_URL, type KeeperConfig } from './config.ts';
 import { createDistrust } from './distrust.ts';
 import { createDryReplica, type DryRun } from './dry-run.ts';
@@ -247,6 +248,7 @@ async function serve(
       limits: {
         tickMs: TICK_MAX_AGE_MS + config.KEEPER_POLL_MS,
         sourceMs: SOURCE_MAX_AGE_MS + config.KEEPER_POLL_MS,
+        silentMs: HEAD_READ_MAX_AGE_MS,
         headMs: config.KEEPER_HEAD_MAX_AGE_MS,
       },
     }),

@@ -1,4 +1,7 @@
 /** Which sources make ids up: policy/unknown-ids.ts over the sources of a tick, with distrust as its end. */
+import type { OrderReader } from './chain/order.ts';
+import type { Simulation } from './chain/simulate.ts';
+import type { World } from './chain/world.ts';
 import type { Distrust } from './distrust.ts';
 import {
   isMadeUp,
@@ -9,7 +12,7 @@ import {
   withUnknown,
 } from './policy/unknown-ids.ts';
 import type { SourceAnswer } from './source/job-source.ts';
-import type { Work } from './work.ts';
+import { isCover, type Work } from './work.ts';
 
 export type MadeUp = {
   /** Notes the block that each source speaks of. */
@@ -53,4 +56,33 @@ export function createMadeUp(distrust: Distrust, now: () => number): MadeUp {
       for (const [source, ids] of held) held.set(source, withoutUnknown(ids, jobKey));
     },
   };
+}
+
+/** Holds it against the sources when they list what the chain has never heard of. */
+export async function noteWhetherKnown(
+  { madeUp, orders }: { madeUp: MadeUp; orders: Pick<OrderReader, 'positionCount'> },
+  variants: readonly Work[],
+  simulation: Simulation,
+  { timestamp }: Pick<World, 'timestamp'>,
+): Promise<void> {
+  const [first] = variants;
+  if (simulation.tag === 'unavailable' || first === undefined) return;
+  if (simulation.tag === 'passed' || simulation.revert.tag !== 'closed') {
+    madeUp.known(first.key);
+    return;
+  }
+  if (simulation.revert.isUnknown === true) {
+    madeUp.unknown(variants, timestamp);
+    return;
+  }
+  // A payout that was made and one that cannot be told apart by what the market answers, but by the numbers it gave.
+  if (first.type !== 'payout') {
+    madeUp.known(first.key);
+    return;
+  }
+  const count = await orders.positionCount(first.contract);
+  if (count === null) return;
+  const names = (work: Work): boolean =>
+    isCover(work) && work.positions.some((position) => position > count);
+  madeUp.unknown(variants.filter(names), timestamp);
 }

@@ -73,6 +73,7 @@ beforeEach(async () => {
     } as unknown as KeeperContext['sender'],
     orders: {
       auctionTerms: async () => null,
+      positionCount: async () => null,
       receipt: async () => {
         receipts += 1;
         return { tag: 'receipt', logs, gasL1: null };

@@ -3,13 +3,22 @@ import { keeperChecks } from './readiness.ts';
 import type { ReplicaStatus } from './replica.ts';
 import type { TickStatus } from './tick.ts';
 
-const LIMITS = { tickMs: 60_000, sourceMs: 30_000, headMs: 20_000 };
+const LIMITS = { tickMs: 60_000, sourceMs: 30_000, silentMs: 13_000, headMs: 20_000 };
 const T = 1_800_000_000_000;
+
+function worldOf(
+  change: { advancedAtMs?: number | null; fault?: string | null; readAtMs?: number } = {},
+) {
+  const { advancedAtMs = T, fault = null, readAtMs = T } = change;
+  const market = { gasPriceWei: 1n, ethPrice: null };
+  const world = { blockNumber: 1n, timestamp: 1n, market, readAtMs };
+  return { world: advancedAtMs === null ? null : world, advancedAtMs, fault };
+}
 
 function reasons(change: {
   replica?: ReplicaStatus;
   tick?: Partial<TickStatus>;
-  world?: { advancedAtMs: number | null; fault: string | null };
+  world?: { advancedAtMs: number | null; fault: string | null; readAtMs?: number };
   usable?: boolean;
   low?: string;
   now?: number;
@@ -29,7 +38,7 @@ function reasons(change: {
               storeFault: null,
               ...change.tick,
             },
-            world: { world: null, ...(change.world ?? { advancedAtMs: T, fault: null }) },
+            world: worldOf(change.world),
             sender: {
               wallets: [
                 {
@@ -84,6 +93,11 @@ test.each<[string, Parameters<typeof reasons>[0], string[]]>([
     'the chain is out of reach',
     { world: { advancedAtMs: T, fault: 'TimeoutError' } },
     ['chain: the chain does not answer: TimeoutError'],
+  ],
+  [
+    'a read of the head hangs and its deadline is far',
+    { world: { advancedAtMs: T - 14_000, fault: null, readAtMs: T - 14_000 } },
+    ['chain: the chain does not answer: no head was read for 14 s'],
   ],
   [
     'nothing was read yet',

@@ -10,6 +10,8 @@ export type ReadinessLimits = {
   tickMs: number;
   /** Longest time without an answer of any job source. */
   sourceMs: number;
+  /** Longest time without a head that was read. */
+  silentMs: number;
   /** Longest time without a new block. */
   headMs: number;
 };
@@ -66,9 +68,14 @@ export function keeperChecks(options: {
         `no job source has answered for ${seconds(age(sourceOkMs))}: ${sourceFault ?? 'not asked yet'}`,
       );
     }),
-    check('chain', ({ world: { advancedAtMs, fault } }, age) => {
+    check('chain', ({ world: { world, advancedAtMs, fault } }, age) => {
       if (fault !== null) return fails(`the chain does not answer: ${fault}`);
-      if (advancedAtMs === null) return fails('no block has been read yet');
+      if (world === null || advancedAtMs === null) return fails('no block has been read yet');
+      // A call that hangs is no fault before its deadline, which may be far.
+      const silentMs = age(world.readAtMs);
+      if (silentMs > limits.silentMs) {
+        return fails(`the chain does not answer: no head was read for ${seconds(silentMs)}`);
+      }
       const ms = age(advancedAtMs);
       return ms <= limits.headMs ? OK : fails(`the head has not advanced for ${seconds(ms)}`);
     }),

@@ -11,7 +11,7 @@ import type { AttemptKind, Work } from './work.ts';
 /** What is not broadcast within this time by the chain's clock is not worth sending any more. */
 export const SEND_WITHIN_SECONDS = 60n;
 
-/** What the tick needs to know of one order's way. */
+/** What the tick needs to know of one order's way; a dry run's is `sent` where it would be. */
 export type Considered = 'waited' | 'decided' | 'collected' | 'sent' | 'chain_unavailable';
 
 /** The bounds within which a transaction goes out, and what is expected of it. */
@@ -52,7 +52,7 @@ export async function send(
     );
     context.wouldEarn?.(terms.profitUsdg);
     await applyEvent(context, jobKey, { tag: 'wait', ms: 10_000 }, fingerprint);
-    return 'decided';
+    return 'sent';
   }
   // Another service pays whoever sends: that is the wallet whose gain was simulated.
   const from = work.type === 'foreign' ? context.executor : null;

@@ -1,6 +1,7 @@
 /** What a keeper has while it leads: from the repair of the sender's journal to the end of the last tick. */
 import type { LocalAccount } from 'viem/accounts';
 import type { Deployment } from '../contracts-abi/deployment.ts';
+import { assertDeployment } from '../runtime/chain/assert-deployment.ts';
 import { assertChainId, createChainClient } from '../runtime/chain/client.ts';
 import { steadyNow } from '../runtime/clock.ts';
 import { ConfigError } from '../runtime/config.ts';
@@ -13,14 +14,16 @@ import { type Fence, Overtaken } from '../runtime/store/lead.ts';
 import type { Store } from '../runtime/store/store.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { createRecorder, SILENT } from './backtest/recorder.ts';
+import { within } from './chain/deadline.ts';
 import { createOrderReader } from './chain/order.ts';
 import { createGasExtras } from './chain/gas-extra.ts';
+import { createRehearsal } from './chain/rehearse.ts';
 import { createSimulator } from './chain/simulate.ts';
-import { createWorldView, type WorldView } from './chain/world.ts';
+import { createWorldView, watchHead, type WorldView } from './chain/world.ts';
 import type { KeeperConfig } from './config.ts';
 import type { KeeperContext } from './context.ts';
 import { Discovery } from './discovery/discovery.ts';
-import { withDiscovery } from './discovery/plug.ts';
+import { createListings } from './discovery/plug.ts';
 import type { Distrust } from './distrust.ts';
 import type { DryRun } from './dry-run.ts';
 import { readKnownProtocol, type ForeignContracts } from './firewall/known-protocol.ts';
@@ -34,7 +37,7 @@ import type { KeeperMetrics } from './metrics.ts';
 import { settleAttempts } from './outcome.ts';
 import { PATIENCE_RULES } from './policy/patience.ts';
 import { policyOf } from './rules.ts';
-import { pollSources } from './source/job-source.ts';
+import { pollSource } from './source/job-source.ts';
 import { startSender } from './start-sender.ts';
 import { createTicker, type Protocol, type Ticker } from './tick.ts';
 
@@ -42,6 +45,7 @@ const MAX_ANSWER_BYTES = 4_000_000;
 const MEMORY_CAPACITY = 10_000;
 const REGISTRY_EVERY_MS = 60_000;
 const SUBMIT_TIMEOUT_MS = 5_000;
+const QUIET_MS = 2_000;
 
 /** What outlasts a term: a process that leads again begins with these. */
 export type Standing = {
@@ -93,8 +97,10 @@ export async function startTerm(
     urls: config.RPC_URLS,
     timeoutMs: config.RPC_TIMEOUT_MS,
     multicall3: deployment.multicall3,
+    logger: logger.child({ module: 'chain' }),
   });
   await assertChainId(client);
+  await assertDeployment(client, deployment);
   const protocol = await followProtocol(client, standing);
   const sender = await startSender(standing, fence, onFatal);
   const context = contextOf(standing, { client, sender, fence });
@@ -126,33 +132,36 @@ export async function startTerm(
           now: steadyNow,
         })
       : SILENT;
+  const reading = {
+    timeoutMs: config.KEEPER_SOURCE_TIMEOUT_MS,
+    maxBytes: MAX_ANSWER_BYTES,
+    maxJobs: config.KEEPER_MAX_JOBS,
+  };
+  const listings = createListings({
+    sources: config.API_URLS.map(
+      (url, source) => (signal) => pollSource(url, source, reading, signal),
+    ),
+    isDropped: (source) => distrust.isDropped(source),
+    discovery,
+    mode: config.KEEPER_DISCOVERY,
+    chainTime: () => {
+      const head = world.status().world;
+      return head === null ? null : Number(head.timestamp);
+    },
+    now: steadyNow,
+  });
   const ticking = createTicker({
     context,
     world,
     protocol,
-    poll: recorder.poll(
-      withDiscovery(
-        (signal) =>
-          pollSources(
-            {
-              urls: config.API_URLS,
-              timeoutMs: config.KEEPER_SOURCE_TIMEOUT_MS,
-              maxBytes: MAX_ANSWER_BYTES,
-              maxJobs: config.KEEPER_MAX_JOBS,
-            },
-            signal,
-            (source) => distrust.isDropped(source),
-          ),
-        discovery,
-        config.KEEPER_DISCOVERY,
-      ),
-    ),
+    poll: recorder.poll((signal) => listings.poll(signal)),
     distrust,
     concurrency: config.KEEPER_CONCURRENCY,
   });
   const ticker = recorder.ticker(ticking);
   const ethPrice = (): bigint | null => world.status().world?.market.ethPrice ?? null;
   let loop: Loop | null = null;
+  let unwatch: (() => void) | null = null;
   const nudge = (): void => loop?.nudge();
   const housekeeping = createHousekeeping({
     config,
@@ -176,6 +185,7 @@ export async function startTerm(
     fence,
     run: () => {
       housekeeping.start();
+      unwatch ??= watchHead(world);
       loop ??= startLoop({
         intervalMs: config.KEEPER_POLL_MS,
         tick: (signal) => ticker.tick(signal),
@@ -189,7 +199,10 @@ export async function startTerm(
     settle: (ms) => settleWithin(context, sender, ethPrice, ms),
     end: async (drainMs) => {
       const quiet = housekeeping.stop();
+      unwatch?.();
       await loop?.stop();
+      // Aborted with the loop; what the chain does not answer even so is not waited for.
+      await within(listings.quiet(), QUIET_MS, 'the sources').catch(() => undefined);
       await sender.stop(fence.holds() ? drainMs : 0);
       // Only now: what it waited for, it waited for from the sender.
       await quiet;
@@ -251,6 +264,12 @@ function contextOf(
       multicall3: deployment.multicall3,
       timeoutMs: config.RPC_TIMEOUT_MS,
       extras: createGasExtras({ now: steadyNow }),
+    }),
+    rehearse: createRehearsal({
+      client,
+      usdg: deployment.usdg,
+      tipWei: senderSettings(config).tip,
+      timeoutMs: config.RPC_TIMEOUT_MS,
     }),
     orders: createOrderReader(client, config.RPC_TIMEOUT_MS),
     ...policy,

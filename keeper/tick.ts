@@ -5,7 +5,7 @@
 import type { Address } from 'viem';
 import type { WorldView } from './chain/world.ts';
 import { type Ready, sendReady } from './batch.ts';
-import { consider } from './consider.ts';
+import { type Collect, consider } from './consider.ts';
 import type { KeeperContext } from './context.ts';
 import { createMadeUp } from './made-up.ts';
 import type { TickContext } from './tick-context.ts';
@@ -15,6 +15,7 @@ import { admitCover } from './firewall/admit-cover.ts';
 import type { KnownProtocol } from './firewall/known-protocol.ts';
 import { runBounded } from './loop.ts';
 import { applyEvent, decide, settleAttempts } from './outcome.ts';
+import { createPayouts, type ReadyPayout } from './payouts.ts';
 import { takeTurns, Turns } from './policy/turns.ts';
 import type { SourceAnswer } from './source/job-source.ts';
 import { Throttle } from './throttle.ts';
@@ -50,25 +51,6 @@ export type Ticker = {
   status(): TickStatus;
 };
 
-/**
- * Payouts that name a position which an earlier one names are left out: sources may cut the same positions into other
- * pieces, and to pay one twice is gas for nothing.
- */
-function withoutOverlaps(found: Map<string, Work[]>): Map<string, Work[]> {
-  const claimed = new Map<bigint, string>();
-  for (const [key, variants] of found) {
-    const apart = variants.filter((work) => {
-      if (work.type !== 'payout') return true;
-      if (work.positions.some((id) => (claimed.get(id) ?? key) !== key)) return false;
-      for (const id of work.positions) claimed.set(id, key);
-      return true;
-    });
-    if (apart.length === 0) found.delete(key);
-    else found.set(key, apart);
-  }
-  return found;
-}
-
 /** SQLite's own codes; what carries none is judged by whether the journal takes a line. */
 function isOfStore(fault: unknown): boolean {
   if (!(fault instanceof Error) || !('code' in fault)) return false;
@@ -85,11 +67,11 @@ export function createTicker(options: {
   /** Timelines that a source may begin in a minute for jobs that do not run; default: timelines.ts. */
   timelinesPerMinute?: number;
 }): Ticker {
-  const { protocol, timelinesPerMinute: perMinute } = options;
+  const { protocol, distrust, timelinesPerMinute: perMinute } = options;
   const { logger, metrics, now } = options.context;
   const context: TickContext = {
     ...options.context,
-    madeUp: createMadeUp(options.distrust, now),
+    madeUp: createMadeUp(distrust, now),
     timelines: createTimelines({
       logger,
       metrics,
@@ -97,6 +79,7 @@ export function createTicker(options: {
       ...(perMinute === undefined ? {} : { perMinute }),
     }),
   };
+  const payouts = createPayouts(context, distrust.own);
   const alarms = new Throttle(600_000, 20, now);
   const complaints = new Throttle(60_000, 100, now);
   const status: TickStatus = {
@@ -115,7 +98,7 @@ export function createTicker(options: {
     const { why, hostile } = admission;
     metrics.jobsRefused.inc({ reason: why });
     if (!hostile) return;
-    options.distrust.strike(source, `${why}:${key}`);
+    distrust.strike(source, `${why}:${key}`);
     if (!alarms.lets(`${key}:${why}`)) return;
     await decide(context, key, 'refused', `${why} (source ${source}, type ${listed.type})`);
   }
@@ -153,7 +136,7 @@ export function createTicker(options: {
       }
     }
     if (unknownVault) await protocol.refresh();
-    return withoutOverlaps(found);
+    return found;
   }
 
   function noteAnswers(answers: readonly SourceAnswer[]): void {
@@ -214,20 +197,29 @@ export function createTicker(options: {
     const faulty: StoreFaults = { faults: [] };
     const turns = new Turns();
     const ready: Ready[] = [];
+    const readyPayouts: ReadyPayout[] = [];
+    const collect: Collect = {
+      addFill: (fill) => ready.push(fill),
+      addPayout: (payout) => readyPayouts.push(payout),
+    };
     const faulted = async (jobKey: string, err: unknown): Promise<void> => {
       logger.error({ err, job: jobKey }, 'considering a job failed');
       await noteFault(jobKey, err, faulty);
     };
     const sendCollected = (): Promise<void> => sendReady(context, ready.splice(0), world, faulted);
     await runBounded(
-      takeTurns(orders, options.distrust.own),
+      takeTurns(orders, distrust.own),
       options.concurrency,
       async ([jobKey, listed]) => {
         // A source may have lost its turns, or its name, within this very tick.
-        const variants = listed.filter(({ source }) => !options.distrust.isDropped(source));
+        const variants = listed
+          .filter(({ source }) => !distrust.isDropped(source))
+          .toSorted(
+            (a, b) => Number(b.source === distrust.own) - Number(a.source === distrust.own),
+          );
         if (!turns.has(variants)) return;
         try {
-          const considered = await consider(context, variants, world, (one) => ready.push(one));
+          const considered = await consider(context, variants, world, collect);
           if (ready.length >= context.batchMax) await sendCollected();
           if (considered === 'chain_unavailable') faults += 1;
           else if (considered !== 'waited') faults = 0;
@@ -239,6 +231,7 @@ export function createTicker(options: {
       () => faulty.faults.length > 0 || faults >= FAULTS_UNTIL_CHAIN || now() > endsAt,
     );
     await sendCollected();
+    await payouts.send(readyPayouts, faulted);
     const [storeFault] = faulty.faults;
     if (storeFault !== undefined) throw storeFault;
   }

@@ -87,7 +87,7 @@ async function settledAttempts(keeper: KeeperUnderTest) {
   const attempts = [...byKey.values()].flatMap((timeline) => timeline.attempts);
   for (const { tx_hash, outcome, fee_usdg, cost_usdg } of attempts) {
     const booked = { fee: BigInt(fee_usdg ?? 0), cost: BigInt(cost_usdg ?? 0) };
-    if (tx_hash === null) expect(booked, String(outcome)).toEqual({ fee: 0n, cost: 0n });
+    if (tx_hash === null) expect(booked, outcome ?? '').toEqual({ fee: 0n, cost: 0n });
   }
   return attempts.filter(({ tx_hash }) => tx_hash !== null);
 }

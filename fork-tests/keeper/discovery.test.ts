@@ -106,6 +106,24 @@ describe('a keeper without any api', () => {
       'RewardPaid',
     ]);
   });
+
+  test('voids a week whose snapshot nobody took, and pays its refunds', async () => {
+    const { close } = await takeCover(fork, fork.vault('CORE'));
+    await warpTo(close + 3_600);
+    const keeper = await launchKeeper(fork, NO_API, ALONE);
+    keeper.run();
+    const count = async (eventName: 'WeekVoided' | 'PaidOut') =>
+      parseEventLogs({
+        abi: coverMarketAbi,
+        eventName,
+        logs: await fork.client.getLogs({
+          address: fork.deployment.coverMarket,
+          fromBlock: BigInt(fork.deployment.startBlock),
+        }),
+      }).length;
+    await until('the week is void', async () => (await count('WeekVoided')) === 1, 40_000);
+    await until('the refunds arrive', async () => (await count('PaidOut')) > 0, 40_000);
+  });
 });
 
 describe('discovery', () => {

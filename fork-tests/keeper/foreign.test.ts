@@ -7,7 +7,7 @@ import { type Address, erc20Abi, type Hex, numberToHex } from 'viem';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { write } from '../chain/client.ts';
 import { useFork } from '../harness/fork.ts';
-import { startProxy } from '../proxy/proxy.ts';
+import { type Proxy, startProxy } from '../proxy/proxy.ts';
 import {
   cheatingCode,
   payingCode,
@@ -157,7 +157,23 @@ async function decisionsOf(keeper: KeeperUnderTest, number: number) {
 const placeCheat = (...cheat: [tell: 'baseFee' | 'gasPrice', onChain: 'nothing' | 'revert']) =>
   placeContract(fork, FOREIGN, cheatingCode(fork.deployment.usdg, ...cheat));
 
-/** Lists twenty jobs that nobody saw before, `ticks` times. */
+const proxies: Proxy[] = [];
+afterEach(async () => {
+  for (const proxy of proxies.splice(0)) await proxy.stop();
+});
+
+/** Of a node that simulates, but not at a price. */
+async function unpricedUrl(): Promise<string> {
+  const proxy = await startProxy(fork.url);
+  proxies.push(proxy);
+  const isPriced = ([order]: unknown[]) => (order as { validation: boolean }).validation;
+  const message = 'validation is not supported';
+  const fault = { fault: 'error', code: -32602, message, forwarded: false } as const;
+  proxy.on('eth_simulateV1', { where: isPriced }, fault);
+  return proxy.url;
+}
+
+/** Lists five jobs that nobody saw before, `ticks` times. */
 async function flood(
   keeper: KeeperUnderTest,
   source: Awaited<ReturnType<typeof startJobServer>>,
@@ -166,7 +182,7 @@ async function flood(
 ): Promise<void> {
   let number = from;
   for (let tick = 0; tick < ticks; tick += 1) {
-    source.jobs(Array.from({ length: 20 }, () => jobOf(number++, 1_500_000n, 1_500_000n)));
+    source.jobs(Array.from({ length: 5 }, () => jobOf(number++, 1_500_000n, 1_500_000n)));
     await keeper.tick();
     await keeper.settle(10_000);
   }
@@ -176,7 +192,7 @@ describe('a contract that does on chain what it does not in a simulation', () =>
   test('and pays nothing there: three transactions, then none for a day, restart or not', async () => {
     await placeCheat('baseFee', 'nothing');
     const source = await startJobServer();
-    const keeper = await launchKeeper(fork, [source.url], { env });
+    const keeper = await launchKeeper(fork, [source.url], { env, rpcUrl: await unpricedUrl() });
     await flood(keeper, source, 6);
     expect(await sentBy(keeper)).toBe(3);
     expect(await metricOf(keeper, 'decisions_total', '"unpaid"')).toBe(3);
@@ -210,8 +226,8 @@ describe('a contract that does on chain what it does not in a simulation', () =>
     let ahead = 0;
     vi.spyOn(performance, 'now').mockImplementation(() => real() + ahead);
     const source = await startJobServer();
-    const keeper = await launchKeeper(fork, [source.url], { env });
-    for (let tick = 0; tick < 30; tick += 1) {
+    const keeper = await launchKeeper(fork, [source.url], { env, rpcUrl: await unpricedUrl() });
+    for (let tick = 0; tick < 12; tick += 1) {
       source.jobs([jobOf(1, 1_400_000n + BigInt(tick), 1_500_000n)]);
       await keeper.tick();
       await keeper.settle(3_000);
@@ -225,6 +241,22 @@ describe('a contract that does on chain what it does not in a simulation', () =>
     await keeper.settle(3_000);
     expect(await sentBy(keeper)).toBe(4);
   });
+
+  test.each([
+    ['baseFee', 'nothing', 'short_fee', 'gains $0 at the real gas price, not $1.485'],
+    ['gasPrice', 'revert', 'failed', 'it passes a simulation and reverts at the real gas price'],
+  ] as const)(
+    'and tells it by the %s (%s): is found out where the node simulates at a price',
+    async (tell, onChain, decision, detail) => {
+      await placeCheat(tell, onChain);
+      const source = await startJobServer();
+      source.jobs([jobOf(1, 1_500_000n, 1_500_000n)]);
+      const keeper = await launchKeeper(fork, [source.url], { env });
+      await keeper.tick();
+      expect(await decisionsOf(keeper, 1)).toMatchObject([{ decision, detail }]);
+      expect(await sentBy(keeper)).toBe(0);
+    },
+  );
 
   test('has no more than one transaction under way', async () => {
     const source = await startJobServer();

@@ -94,7 +94,6 @@ describe('races', () => {
 
   test('a fill that loses its race inside the block is known as reverted, with its cost, and not tried for ever', async () => {
     const { id, job } = due.first();
-    const escrow = fork.deployment.exitEscrow;
     const source = await startJobServer();
     source.jobs([job]);
     const keeper = await launchKeeper(fork, [source.url]);

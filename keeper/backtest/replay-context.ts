@@ -6,6 +6,7 @@ import { createMetrics } from '../../runtime/metrics.ts';
 import type { Store } from '../../runtime/store/store.ts';
 import { createOrderReader } from '../chain/order.ts';
 import { createGasExtras } from '../chain/gas-extra.ts';
+import { createRehearsal } from '../chain/rehearse.ts';
 import { createSimulator } from '../chain/simulate.ts';
 import type { KeeperConfig } from '../config.ts';
 import type { KeeperContext } from '../context.ts';
@@ -51,6 +52,7 @@ export function replayContext(given: {
       // Of a time that the replay jumps through: each call is estimated where it stands.
       extras: createGasExtras({ now, maxAgeMs: -1 }),
     }),
+    rehearse: createRehearsal({ client, usdg, tipWei, timeoutMs }),
     orders: createOrderReader(client, timeoutMs),
     ...policy,
     patience: PATIENCE_RULES,

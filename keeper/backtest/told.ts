@@ -18,6 +18,7 @@ export function answersOf(told: NonNullable<TickLine['answers']>): SourceAnswer[
       payoutFault: null,
       malformed: [],
       dropped: 0,
+      tellsCover: true,
       asOf: null,
     };
   });

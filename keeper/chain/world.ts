@@ -17,7 +17,7 @@ export type World = {
 };
 
 export type WorldView = {
-  /** The world, at most `maxAgeMs` old; null when the chain does not answer in time. */
+  /** The world, at most `maxAgeMs` old; null when the chain does not answer in time. Who asks meanwhile shares it. */
   read(maxAgeMs: number): Promise<World | null>;
   /** For `/ready`: last head seen and when it last advanced. */
   status(): { world: World | null; advancedAtMs: number | null; fault: string | null };
@@ -36,6 +36,7 @@ export function createWorldView(options: {
   let highest: bigint | null = null;
   let advancedAtMs: number | null = null;
   let fault: string | null = null;
+  let reading: Promise<World | null> | null = null;
 
   async function readEthPrice(): Promise<bigint | null> {
     try {
@@ -68,25 +69,47 @@ export function createWorldView(options: {
     };
   }
 
+  async function readNow(): Promise<World | null> {
+    try {
+      world = await within(refresh(), timeoutMs, 'reading the head');
+      fault = null;
+    } catch (error) {
+      const reason = rpcFaultOf(error);
+      fault = reason.tag === 'unavailable' ? reason.why : reason.tag;
+      return null;
+    }
+    if (highest === null || world.blockNumber > highest) {
+      highest = world.blockNumber;
+      advancedAtMs = now();
+    }
+    return world;
+  }
+
   return {
     async read(maxAgeMs) {
       if (world !== null && now() - world.readAtMs < maxAgeMs) return world;
-      try {
-        world = await within(refresh(), timeoutMs, 'reading the head');
-        fault = null;
-      } catch (error) {
-        const reason = rpcFaultOf(error);
-        fault = reason.tag === 'unavailable' ? reason.why : reason.tag;
-        return null;
-      }
-      if (highest === null || world.blockNumber > highest) {
-        highest = world.blockNumber;
-        advancedAtMs = now();
-      }
-      return world;
+      reading ??= readNow().finally(() => {
+        reading = null;
+      });
+      return await reading;
     },
     status: () => ({ world, advancedAtMs, fault }),
   };
+}
+
+/** A head read longer ago than this is read again, though no tick comes to it. */
+const WATCH_AGE_MS = 7_500;
+const WATCH_EVERY_MS = 2_500;
+/** Longest time without a head that was read while `watchHead` runs and the chain answers. */
+export const HEAD_READ_MAX_AGE_MS = 13_000;
+
+/**
+ * Reads the head where ticks do not come to it, held up by whatever hangs: `/ready` tells that nobody answers. Costs
+ * nothing while ticks read it. Returns what ends it.
+ */
+export function watchHead(world: WorldView): () => void {
+  const timer = setInterval(() => void world.read(WATCH_AGE_MS), WATCH_EVERY_MS);
+  return () => clearInterval(timer);
 }
 
 /**

@@ -114,12 +114,21 @@ type Keys = { wallets: readonly `0x${string}`[]; findings: Finding[] };
 function keyFindings(values: Settings): Keys {
   const loaded = loadWallets(values);
   if (loaded.tag === 'invalid') {
-    const fix = 'nothing can be sent without a key (npm run key makes one)';
-    return { wallets: [], findings: [fail('keys', loaded.problem, fix)] };
+    return { wallets: [], findings: [fail('keys', loaded.problem, keyFix(values))] };
   }
   const wallets = loaded.wallets.map(({ account }) => account.address);
   const from = loaded.wallets.map(({ account, origin }) => `${account.address} (${origin})`);
   return { wallets, findings: [ok('keys', from.join(', '))] };
+}
+
+function keyFix({ WALLET_KEYSTORE: path, WALLET_PRIVATE_KEYS: keys }: Settings): string {
+  if (path === undefined && keys === undefined) {
+    return 'nothing can be sent without a key (npm run key makes one)';
+  }
+  if (keys === undefined) {
+    return 'WALLET_KEYSTORE and WALLET_PASSPHRASE must belong together (npm run key -- list tells which keys are there)';
+  }
+  return path === undefined ? 'mend WALLET_PRIVATE_KEYS' : 'take one of the two away';
 }
 
 function deploymentOf({ DEPLOYMENT_FILE: path }: Settings): {

@@ -144,7 +144,8 @@ export class Discovery {
     const cover = await this.#cover(look);
     const { dropped } = this.#follower.book;
     const asOf = { oldest: look.time, newest: look.time };
-    return { tag: 'jobs', source, jobs, ...cover, malformed: [], dropped, asOf };
+    const tellsCover = cover.payoutFault === null;
+    return { tag: 'jobs', source, jobs, ...cover, tellsCover, malformed: [], dropped, asOf };
   }
 
   #wanted(): Wanted {

@@ -1,51 +1,165 @@
 import { describe, expect, test } from 'vitest';
 import type { SourceAnswer } from '../source/job-source.ts';
-import { withDiscovery } from './plug.ts';
+import { createListings, type DiscoveryMode, STALE_SECONDS } from './plug.ts';
 
-const told = (source: number, payoutFault: string | null = null): SourceAnswer => ({
+type Told = Extract<SourceAnswer, { tag: 'jobs' }>;
+
+const HEAD = 1_800_000_000;
+const OWN = 9;
+const told = (source: number, change: Partial<Told> = {}): Told => ({
   tag: 'jobs',
   source,
   jobs: [],
   payouts: [],
-  payoutFault,
+  payoutFault: null,
+  tellsCover: true,
   malformed: [],
   dropped: 0,
-  asOf: null,
+  asOf: { oldest: HEAD, newest: HEAD },
+  ...change,
 });
-const failed: SourceAnswer = { tag: 'failed', source: 0, why: 'ECONNREFUSED' };
-const OWN = 9;
+const failed = (source: number, why = 'ECONNREFUSED'): SourceAnswer => ({
+  tag: 'failed',
+  source,
+  why,
+});
+const asOf = (oldest: number): Partial<Told> => ({ asOf: { oldest, newest: HEAD } });
 
-async function pollOf(mode: 'off' | 'fallback' | 'always', answers: SourceAnswer[]) {
+type Source = (signal: AbortSignal) => Promise<SourceAnswer>;
+
+function listingsOf(
+  mode: DiscoveryMode,
+  sources: readonly Source[],
+  more: { dropped?: number; now?: () => number; standBy?: () => Promise<void> } = {},
+) {
   const asked: string[] = [];
-  const discovery = {
-    list: async () => {
-      asked.push('list');
-      return told(OWN);
+  const listings = createListings({
+    sources,
+    isDropped: (source) => source === more.dropped,
+    discovery: {
+      list: async () => {
+        asked.push('list');
+        return told(OWN);
+      },
+      standBy: async () => {
+        asked.push('standBy');
+        await more.standBy?.();
+      },
     },
-    standBy: async () => {
-      asked.push('standBy');
-    },
-  };
-  const poll = withDiscovery(async () => answers, discovery, mode);
-  const sources = (await poll(new AbortController().signal)).map(({ source }) => source);
-  return { sources, asked };
+    mode,
+    chainTime: () => HEAD,
+    now: more.now ?? (() => 0),
+  });
+  const stop = new AbortController();
+  const poll = async () => (await listings.poll(stop.signal)).map(({ source }) => source);
+  return { asked, poll, quiet: () => listings.quiet() };
 }
 
-describe('discovery', () => {
+const answers = (...given: SourceAnswer[]): Source[] => given.map((answer) => async () => answer);
+
+describe('own discovery as a fallback', () => {
   test.each<[string, SourceAnswer[], boolean]>([
-    ['an api answers', [told(0), failed], false],
-    ['none answers', [failed, failed], true],
-    ['all of them are dropped', [], true],
-    ['none tells its payouts', [told(0, 'HTTP 500'), failed], true],
-  ])('as a fallback, where %s', async (_, answers, listed) => {
-    const { sources, asked } = await pollOf('fallback', answers);
-    expect(asked).toEqual([listed ? 'list' : 'standBy']);
-    expect(sources.includes(OWN)).toBe(listed);
-    expect(sources.slice(0, answers.length)).toEqual(answers.map(({ source }) => source));
+    ['every api tells all', [told(0), told(1)], false],
+    ['one of two is down', [failed(0), told(1)], true],
+    ['all are down', [failed(0), failed(1)], true],
+    ['one has no payouts', [told(0, { tellsCover: false }), told(1)], true],
+    ['one does not tell its payouts', [told(0, { payoutFault: 'HTTP 500' }), told(1)], true],
+    ['the index of one is stuck', [told(0, asOf(HEAD - STALE_SECONDS - 1)), told(1)], true],
+    ['the index of one is a little behind', [told(0, asOf(HEAD - STALE_SECONDS))], false],
+    ['one does not say of when its list is', [told(0, { asOf: null })], false],
+  ])('where %s', async (_, given, lists) => {
+    const { asked, poll } = listingsOf('fallback', answers(...given));
+    const first = await poll();
+    const second = await poll();
+    expect(new Set(asked)).toEqual(new Set([lists ? 'list' : 'standBy']));
+    expect(second.includes(OWN)).toBe(lists);
+    // At once where nobody else told anything.
+    expect(first.includes(OWN)).toBe(given.every(({ tag }) => tag === 'failed'));
+    expect(first.slice(0, given.length)).toEqual(given.map(({ source }) => source));
   });
 
-  test('always lists beside the sources, and never where it is off', async () => {
-    expect(await pollOf('always', [told(0)])).toEqual({ sources: [0, OWN], asked: ['list'] });
-    expect(await pollOf('off', [failed])).toEqual({ sources: [0], asked: [] });
+  test('lists while a source is dropped, and does not ask that one', async () => {
+    let polled = 0;
+    const dropped: Source = async () => {
+      polled += 1;
+      return told(0);
+    };
+    const { poll } = listingsOf('fallback', [dropped, async () => told(1)], { dropped: 0 });
+    expect(await poll()).toEqual([1, OWN]);
+    expect(polled).toBe(0);
+  });
+
+  test('reads on beside the tick, and once at a time', async () => {
+    let end = (): void => undefined;
+    const reading = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const { asked, poll, quiet } = listingsOf('fallback', answers(told(0)), {
+      standBy: () => reading,
+    });
+    expect(await poll()).toEqual([0]);
+    expect(await poll()).toEqual([0]);
+    expect(asked).toEqual(['standBy']);
+    end();
+    await quiet();
+    await poll();
+    expect(asked).toEqual(['standBy', 'standBy']);
+  });
+});
+
+test('own discovery always lists beside the sources, and never where it is off', async () => {
+  const always = listingsOf('always', answers(told(0)));
+  expect(await always.poll()).toEqual([0, OWN]);
+  expect(always.asked).toEqual(['list']);
+  const off = listingsOf('off', answers(failed(0)));
+  expect(await off.poll()).toEqual([0]);
+  expect(off.asked).toEqual([]);
+});
+
+describe('sources', () => {
+  test('that are slow keep nobody waiting, and what they say is used when it comes', async () => {
+    let answer: (told: SourceAnswer) => void = () => undefined;
+    let polled = 0;
+    const slow: Source = () => {
+      polled += 1;
+      return new Promise<SourceAnswer>((resolve) => {
+        answer = resolve;
+      });
+    };
+    const { poll } = listingsOf('off', [slow, async () => told(1)]);
+    expect(await poll()).toEqual([1]);
+    expect(await poll()).toEqual([1]);
+    expect(polled).toBe(1);
+    answer(told(0));
+    await Promise.resolve();
+    expect(await poll()).toEqual([0, 1]);
+  });
+
+  test('that do not answer in time are asked ever more seldom, and at once again after an answer', async () => {
+    let clock = 0;
+    let given: SourceAnswer = failed(0, 'DeadlineError');
+    let polled = 0;
+    const source: Source = async () => {
+      polled += 1;
+      return given;
+    };
+    const { poll } = listingsOf('off', [source, async () => told(1)], { now: () => clock });
+    const pollsIn = async (ticks: number): Promise<number> => {
+      const before = polled;
+      for (let tick = 0; tick < ticks; tick += 1) {
+        await poll();
+        clock += 1_000;
+      }
+      return polled - before;
+    };
+    // After 1, 2, 4, 8, 16 and then 30 seconds.
+    expect(await pollsIn(32)).toBe(6);
+    expect(await pollsIn(300)).toBeLessThanOrEqual(11);
+    given = told(0);
+    clock += 30_000;
+    expect(await pollsIn(5)).toBe(5);
+    given = failed(0);
+    // A refusal costs nobody any time.
+    expect(await pollsIn(5)).toBe(5);
   });
 });

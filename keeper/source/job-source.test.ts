@@ -163,6 +163,7 @@ describe('a source', () => {
       jobs: [sellJob()],
       payouts: [coverStep(), coverPayout([3n])],
       payoutFault: null,
+      tellsCover: true,
       malformed: [expect.stringContaining('payouts: entry 1: ticker')],
     });
   });
@@ -174,7 +175,7 @@ describe('a source', () => {
       await listing((response) => response.end('{')),
     );
     expect(answers).toMatchObject([
-      { jobs: { length: 1 }, payouts: [], payoutFault: null },
+      { jobs: { length: 1 }, payouts: [], payoutFault: null, tellsCover: false },
       { jobs: { length: 1 }, payouts: [], payoutFault: 'HTTP 500' },
       { jobs: { length: 1 }, payouts: [], payoutFault: 'not JSON' },
     ]);

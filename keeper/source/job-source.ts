@@ -27,6 +27,8 @@ export type SourceAnswer =
       payouts: ListedPayout[];
       /** Why the payouts are missing, where they are; null too for a service that has none (404). */
       payoutFault: string | null;
+      /** False for a service that has no payouts: who serves the cover market must look elsewhere. */
+      tellsCover: boolean;
       malformed: string[];
       dropped: number;
       asOf: AsOf | null;
@@ -43,10 +45,11 @@ export async function pollSources(
   return Promise.all(asked.map(({ url, source }) => pollSource(url, source, options, signal)));
 }
 
-async function pollSource(
+/** Asks one source. Never throws. */
+export async function pollSource(
   url: string,
   source: number,
-  options: SourceOptions,
+  options: Omit<SourceOptions, 'urls'>,
   signal: AbortSignal,
 ): Promise<SourceAnswer> {
   const [jobs, payouts] = await Promise.all([
@@ -69,6 +72,7 @@ async function pollSource(
     jobs: jobs.entries,
     payouts: cover.entries,
     payoutFault: payouts.tag === 'failed' && payouts.why !== 'HTTP 404' ? payouts.why : null,
+    tellsCover: payouts.tag === 'parsed',
     malformed: [...jobs.malformed, ...cover.malformed.map((problem) => `payouts: ${problem}`)],
     dropped: jobs.dropped + cover.dropped,
     asOf: told.length === 0 ? null : { oldest: Math.min(...told), newest: Math.max(...told) },
@@ -80,7 +84,7 @@ type ListRead<T> = Extract<ParsedList<T>, { tag: 'parsed' }> | { tag: 'failed'; 
 async function readList<T>(
   url: string,
   parse: (json: unknown) => ParsedList<T>,
-  options: SourceOptions,
+  options: Omit<SourceOptions, 'urls'>,
   signal: AbortSignal,
 ): Promise<ListRead<T>> {
   // A timer of our own: AbortSignal.any() over AbortSignal.timeout() can lose the time-out to garbage collection.

@@ -1,0 +1,96 @@
+/**
+ * Sends payouts that are ready, none of which pays a position that another one under way pays: sources may cut the same
+ * positions into other pieces, and to pay one twice is gas for nothing. Only what is sent claims its positions. A
+ * listing alone, or work that is refused, claims nothing: it would be a way to hold up other people's money.
+ */
+import { decodeFunctionData } from 'viem';
+import { coverMarketAbi } from '../contracts-abi/generated/index.ts';
+import { ECHO_MS } from './attempts.ts';
+import type { KeeperContext } from './context.ts';
+import { applyEvent } from './outcome.ts';
+import type { Considered } from './send.ts';
+import type { CoverWork } from './work.ts';
+
+/** A payout that passed its simulation, and pays or is a duty. */
+export type ReadyPayout = {
+  work: CoverWork;
+  /** What it leaves after gas: USDG base units, below zero for a duty. */
+  netUsdg: bigint;
+  /** Judges what is left to judge, and sends. */
+  send: () => Promise<Considered>;
+};
+
+export type Payouts = {
+  /**
+   * Sends each of `ready` that overlaps none before it and none under way: the keeper's own first, then what leaves
+   * most. Never throws.
+   */
+  send(
+    ready: readonly ReadyPayout[],
+    onFault: (jobKey: string, fault: unknown) => Promise<void>,
+  ): Promise<void>;
+};
+
+/** Where its positions may be paid next. */
+const LOOK_AGAIN_MS = 2_000;
+
+/** @param own the keeper's own discovery among the sources */
+export function createPayouts(context: KeeperContext, own: number | null): Payouts {
+  const { journal, sender, now } = context;
+  /** Intents that may still claim: what the journal has under way, and what was mined a moment ago. Bounded by both. */
+  const intents = new Map<string, number>();
+
+  async function claimedNow(): Promise<Set<bigint>> {
+    for (const { kind, intentKey } of await journal.unsettled(200)) {
+      if (kind === 'payout') intents.set(intentKey, now());
+    }
+    const claimed = new Set<bigint>();
+    for (const [key, seenMs] of intents) {
+      const stored = await sender.get(key);
+      const claims =
+        stored?.state.tag === 'queued' ||
+        stored?.state.tag === 'broadcast' ||
+        // A replica that lags behind may say for a while that they are still to be paid.
+        (stored?.state.tag === 'mined' && now() - seenMs < ECHO_MS);
+      if (stored === null || !claims) intents.delete(key);
+      else for (const position of positionsOf(stored.intent.data)) claimed.add(position);
+    }
+    return claimed;
+  }
+
+  return {
+    async send(ready, onFault) {
+      if (ready.length === 0) return;
+      let claimed: Set<bigint>;
+      try {
+        claimed = await claimedNow();
+      } catch (fault) {
+        for (const { work } of ready) await onFault(work.key, fault);
+        return;
+      }
+      const isOwn = ({ work }: ReadyPayout): number => Number(work.source === own);
+      const best = ready.toSorted(
+        (a, b) =>
+          isOwn(b) - isOwn(a) || (a.netUsdg === b.netUsdg ? 0 : b.netUsdg > a.netUsdg ? 1 : -1),
+      );
+      for (const { work, send } of best) {
+        try {
+          if (work.positions.some((position) => claimed.has(position))) {
+            await applyEvent(context, work.key, { tag: 'wait', ms: LOOK_AGAIN_MS });
+          } else if ((await send()) === 'sent') {
+            for (const position of work.positions) claimed.add(position);
+            const attempt = await journal.lastAttempt(work.key, 'payout');
+            if (attempt !== null) intents.set(attempt.intentKey, now());
+          }
+        } catch (fault) {
+          await onFault(work.key, fault);
+        }
+      }
+    },
+  };
+}
+
+function positionsOf(data: `0x${string}`): readonly bigint[] {
+  const { functionName, args } = decodeFunctionData({ abi: coverMarketAbi, data });
+  return functionName === 'payout' ? args[0] : [];
+}
