@@ -81,7 +81,7 @@ describe('handler report', () => {
     const reported = readdirSync(tests, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('Invariants.t.sol'))
       .map((file) => /\.report\(vm, "([^"]+)"/.exec(readFileSync(join(tests, file), 'utf8'))?.[1]);
-    expect(reported.toSorted()).toEqual(Object.keys(ACTIONS).toSorted());
+    expect(new Set(reported)).toEqual(new Set(Object.keys(ACTIONS)));
     for (const actions of Object.values(ACTIONS)) expect(actions.length).toBeGreaterThan(5);
   });
 
