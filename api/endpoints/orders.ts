@@ -18,9 +18,14 @@ export const orders = defineEndpoint({
   cache: 'no-store',
   answer: async ({ service }, { params }) => {
     requireIndex(service);
-    const { client, deployment, marks, orders } = service;
+    const { client, deployment, indexer, marks, orders } = service;
+    const asOfBlock = indexer.height;
     const catalog = marks.catalog();
     const open = await confirmOpen(client, deployment, await orders.openOf(params.address));
-    return { address: params.address, orders: open.map((order) => orderJson(order, catalog)) };
+    return {
+      address: params.address,
+      orders: open.map((order) => orderJson(order, catalog)),
+      asOfBlock,
+    };
   },
 });

@@ -25,7 +25,8 @@ export const strategies = defineEndpoint({
   cache: 'no-store',
   answer: async ({ service }, { params }) => {
     requireIndex(service);
-    const { ledger, marks, orders } = service;
+    const { indexer, ledger, marks, orders } = service;
+    const asOfBlock = indexer.height;
     const catalog = marks.catalog();
     const [executed, schedules] = await Promise.all([
       ledger.executionsOf(params.address),
@@ -48,6 +49,7 @@ export const strategies = defineEndpoint({
           receivedUsd: toNumber(received, 6),
         }),
       ),
+      asOfBlock,
     };
   },
 });

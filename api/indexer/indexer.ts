@@ -97,8 +97,13 @@ export class Indexer<DB extends IndexerTables> {
     return this.caughtUp && this.#heads.astray(this.caughtUp) === null;
   }
 
+  /** The block through which the rows are complete; the one before the first while nothing was read. */
+  get height(): number {
+    return this.#cursor?.block ?? this.#options.startBlock - 1;
+  }
+
   get lagBlocks(): number {
-    return Math.max(this.#head - (this.#cursor?.block ?? this.#options.startBlock - 1), 0);
+    return Math.max(this.#head - this.height, 0);
   }
 
   readiness(): ReadinessResult {

@@ -162,6 +162,17 @@ describe('limit buys', () => {
   });
 });
 
+test('an answer of a block holds the order that it opened', async () => {
+  const { blockNumber } = await sendPlan(fork, 'alice', planOf(await limit({ triggerNav: 1 })));
+  for (const path of [`/v1/orders/${alice()}`, `/v1/strategies/${alice()}`]) {
+    const { body } = await api.until(
+      path,
+      (answer) => Number(answer.body.asOfBlock) >= blockNumber,
+    );
+    if (path.includes('orders')) expect(body.orders).toHaveLength(1);
+  }
+});
+
 describe('POST /v1/tx/cancel', () => {
   test('knows orders by index or by escrow, and refuses anything else', async () => {
     await sendPlan(fork, 'alice', planOf(await limit({ triggerNav: 1 })));

@@ -144,6 +144,7 @@ describe('GET /v1/positions', () => {
           receivedUsd: near(dollars(filled.net)),
         },
       ],
+      asOfBlock: expect.any(Number),
     });
   });
 

@@ -1,6 +1,6 @@
 /** What `/v1/orders/{address}` answers (wire.md, Reads). */
 import { z } from 'zod';
-import { addressText, id32Text, tickerText } from './scalars.ts';
+import { addressText, id32Text, indexedBlock, tickerText } from './scalars.ts';
 
 const navPrice = z.number().nullable().meta({ description: 'Dollars per share; null: none.' });
 
@@ -32,5 +32,9 @@ const limitBuy = z
   .meta({ id: 'LimitBuy' });
 
 export const ordersBody = z
-  .object({ address: addressText, orders: z.array(z.union([exitOrder, limitBuy])) })
+  .object({
+    address: addressText,
+    orders: z.array(z.union([exitOrder, limitBuy])),
+    asOfBlock: indexedBlock,
+  })
   .meta({ id: 'Orders' });

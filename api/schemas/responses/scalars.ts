@@ -23,6 +23,12 @@ export const hexText = z
   .regex(/^0x(?:[0-9a-fA-F]{2})*$/)
   .meta({ id: 'Hex', description: '0x-prefixed bytes.' });
 
+/** Of what comes from the index. */
+export const indexedBlock = z.int().meta({
+  description:
+    'The answer knows every event up to this block. What a later block holds, such as an order just opened, may be missing: ask again.',
+});
+
 /** An order or job id. */
 export const id32Text = z
   .string()

@@ -1,6 +1,6 @@
 /** What `/v1/strategies/{address}` answers (wire.md, Reads). */
 import { z } from 'zod';
-import { addressText, id32Text, tickerText } from './scalars.ts';
+import { addressText, id32Text, indexedBlock, tickerText } from './scalars.ts';
 
 const strategy = z
   .object({
@@ -19,5 +19,5 @@ const strategy = z
   .meta({ id: 'Strategy' });
 
 export const strategiesBody = z
-  .object({ address: addressText, strategies: z.array(strategy) })
+  .object({ address: addressText, strategies: z.array(strategy), asOfBlock: indexedBlock })
   .meta({ id: 'Strategies' });

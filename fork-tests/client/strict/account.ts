@@ -1,5 +1,5 @@
 /** What an address has: wallet, positions, open orders, strategies (wire.md, Reads). */
-import { addr, flag, hash, nearly, num, unixSeconds, wei, words } from './formats.ts';
+import { addr, flag, hash, int, nearly, num, unixSeconds, wei, words } from './formats.ts';
 import { chainId, ticker } from './marks.ts';
 import { array } from './collections.ts';
 import { literal, nothing, nullable, object, oneOf, type Rule } from './shape.ts';
@@ -121,7 +121,9 @@ const order = oneOf('kind', [
   ['limit_buy', limitBuy],
 ]);
 
-export const orders = object({ address: addr, orders: array(order) });
+const indexed = { ours: { asOfBlock: int({ min: 0 }) } };
+
+export const orders = object({ address: addr, orders: array(order) }, indexed);
 
 const strategy = object(
   {
@@ -135,4 +137,4 @@ const strategy = object(
   { ours: { type: words } },
 );
 
-export const strategies = object({ address: addr, strategies: array(strategy) });
+export const strategies = object({ address: addr, strategies: array(strategy) }, indexed);
