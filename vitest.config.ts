@@ -59,6 +59,7 @@ export default defineConfig({
           ...shared,
           name: 'system',
           include: ['fork-tests/system/**/*.test.ts'],
+          globalSetup: ['fork-tests/system/debian.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },

@@ -4,15 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, until } from '../e2e/stack.ts';
-import { installed, installPackages } from '../system/debian.ts';
 
 const ELEMENT = 'element-6066-11e4-a52e-4f735466cecf';
-
-/** Installs the browser where it is missing. */
-export function ensureChromium(): void {
-  if (installed('chromium') && installed('chromedriver')) return;
-  installPackages(['chromium', 'chromium-driver', 'fonts-dejavu-core']);
-}
 
 export type ConsoleLine = { level: string; message: string };
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { encodeFunctionData, erc20Abi, type Hex } from 'viem';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { USD } from '../../contracts-abi/constants.ts';
-import { Chromium, ensureChromium } from '../browser/chromium.ts';
+import { Chromium } from '../browser/chromium.ts';
 import { serveWallet, TestWallet } from '../browser/test-wallet.ts';
 import { type ChainClient, connect, devWallet, receiptOf } from '../chain/client.ts';
 import { devAccount, type Role } from '../chain/seed/accounts.ts';
@@ -32,7 +32,6 @@ let stopWallet: () => Promise<void> = async () => undefined;
 const addressOf = (role: Role) => devAccount(role).account.address;
 
 beforeAll(async () => {
-  ensureChromium();
   chain = await startLocalChain({ port: 0 });
   client = connect(chain.url);
   proxy = await startReverseProxy();

@@ -1,6 +1,5 @@
 /**
  * The real Prometheus (Debian's) scrapes the three real processes and evaluates the alert rules of grafana/.
- * Installs the package where it is missing.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +8,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalChain, startLocalChain } from '../chain/start.ts';
 import { createStack, freePort, type Stack, until } from '../e2e/stack.ts';
-import { installed, installPackages } from './debian.ts';
 
 const grafana = join(import.meta.dirname, '..', '..', 'grafana');
 const data = mkdtempSync(join(tmpdir(), 'basket-prometheus-'));
@@ -19,7 +17,6 @@ let stopPrometheus: () => Promise<void> = async () => undefined;
 let url = '';
 
 beforeAll(async () => {
-  if (!installed('promtool')) installPackages(['prometheus']);
   chain = await startLocalChain({ port: 0 });
   stack = await createStack({ rpcUrl: chain.url, deployment: chain.manifest.deployment });
   await stack.start('api');
