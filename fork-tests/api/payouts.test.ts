@@ -178,10 +178,7 @@ describe('GET /v1/cover/payouts', () => {
       expect(await execute(each)).toBeGreaterThan(0n);
     }
 
-    await api.until(
-      '/v1/cover/payouts',
-      ({ body }) => (body.payouts as unknown[] | undefined)?.length === 2,
-    );
+    await announce('payout CORE', 'payout MAG7');
     const keeper = fork.accounts.keeper.account.address;
     const { body } = await api.get('/v1/cover/payouts');
     const [first] = body.payouts as unknown as PayoutRow[];

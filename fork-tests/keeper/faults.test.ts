@@ -172,14 +172,14 @@ describe('jobs', () => {
 
   test('100 kB of revert data is capped, kept short and skipped', async () => {
     const { job, id } = due.first();
+    const source = await startJobServer();
+    source.jobs([job]);
+    const keeper = await launchKeeper(fork, [source.url]);
     // revert(0, 100000)
     await fork.client.setCode({
       address: fork.deployment.exitEscrow,
       bytecode: '0x620186a06000fd',
     });
-    const source = await startJobServer();
-    source.jobs([job]);
-    const keeper = await launchKeeper(fork, [source.url]);
     await keeper.tick();
     const [timeline] = await keeper.journal.timeline(id);
     expect(timeline?.decisions).toMatchObject([
