@@ -3,7 +3,7 @@
  * One order's trouble is that order's alone; one source's trouble is that source's alone.
  */
 import type { Address } from 'viem';
-import type { WorldView } from './chain/world.ts';
+import type { World, WorldView } from './chain/world.ts';
 import { type Ready, sendReady } from './batch.ts';
 import { type Collect, consider } from './consider.ts';
 import type { KeeperContext } from './context.ts';
@@ -27,6 +27,8 @@ const TICK_BUDGET_MS = 20_000;
 /** So many orders in a row that the chain did not answer for end the tick: it is the chain, not the orders. */
 const FAULTS_UNTIL_CHAIN = 3;
 const IDLE_WORLD_MS = 5_000;
+/** What is judged by a block so much older than the newest would be out of date before it is sent. */
+const OLD_WORLD_SECONDS = 20;
 const BUSY_WORLD_MS = 900;
 
 export type Protocol = {
@@ -80,6 +82,8 @@ export function createTicker(options: {
     }),
   };
   const payouts = createPayouts(context, distrust.own);
+  // A source may say any time.
+  const rereads = new Throttle(5_000, 1, now);
   const alarms = new Throttle(600_000, 20, now);
   const complaints = new Throttle(60_000, 100, now);
   const status: TickStatus = {
@@ -187,8 +191,25 @@ export function createTicker(options: {
     await applyEvent(context, jobKey, { tag: 'failed', reason: 'unexpected fault' });
   }
 
-  async function considerAll(orders: Map<string, Work[]>): Promise<void> {
+  /** The chain as the work is judged by: read again where a source tells of a much later block. */
+  async function worldFor(
+    orders: ReadonlyMap<string, unknown>,
+    answers: readonly SourceAnswer[],
+  ): Promise<World | null> {
     const world = await options.world.read(orders.size > 0 ? BUSY_WORLD_MS : IDLE_WORLD_MS);
+    const newest = answers.reduce(
+      (most, answer) => Math.max(most, (answer.tag === 'jobs' && answer.asOf?.newest) || 0),
+      0,
+    );
+    const isOld = world !== null && newest > Number(world.timestamp) + OLD_WORLD_SECONDS;
+    return isOld && orders.size > 0 && rereads.lets('head') ? options.world.read(0) : world;
+  }
+
+  async function considerAll(
+    orders: Map<string, Work[]>,
+    answers: readonly SourceAnswer[],
+  ): Promise<void> {
+    const world = await worldFor(orders, answers);
     if (world === null) return;
     metrics.headBlock.set(Number(world.blockNumber));
     metrics.ethPrice.set(Number(world.market.ethPrice ?? 0n) / 1e18);
@@ -246,7 +267,7 @@ export function createTicker(options: {
       try {
         const orders = await admitAll(answers);
         metrics.jobsListed.set(orders.size);
-        await considerAll(orders);
+        await considerAll(orders, answers);
         await settleAttempts(context, options.world.status().world?.market.ethPrice ?? null);
         status.storeFault = null;
       } catch (error) {

@@ -46,10 +46,18 @@ export const bench: Bench = async ({ say }) => {
     const client = connect(anvil.url);
     const ids = await placeOrders(client, manifest);
     say(`${ids.length} orders placed`);
+    const head = await client.getBlockNumber({ cacheTime: 0 });
     let snapshot = await client.snapshot();
     const back = async (): Promise<void> => {
+      // Anvil takes the transactions of the blocks that it undoes into its pool again, and would mine them before the
+      // next trigger: nothing is due then, they revert, and their nonces are gone.
+      await client.setAutomine(false);
       await client.revert({ id: snapshot });
+      await rpc(anvil.url, 'anvil_dropAllTransactions', []);
       snapshot = await client.snapshot();
+      await client.setAutomine(true);
+      const now = await client.getBlockNumber({ cacheTime: 0 });
+      if (now !== head) throw new Error(`the chain went back to block ${now}, not ${head}`);
     };
     /** Seconds from the trigger block until every order is filled. */
     const untilFilled = async (from: bigint, started: number): Promise<number> => {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { useFork } from '../harness/fork.ts';
 import { type Proxy, startProxy } from '../proxy/proxy.ts';
 import { useDueOrders } from './due-orders.ts';
@@ -65,6 +65,36 @@ describe('races', () => {
     await Promise.all(keepers.map((keeper) => keeper.tick()));
     for (const keeper of keepers) await keeper.settle(10_000);
     expect(await fillsOf(fork, escrow, id)).toHaveLength(1);
+  });
+
+  test('where a source tells of a block long after the head that was read, the head is read again, once', async () => {
+    const { job } = due.first();
+    const source = await startJobServer();
+    const proxy = await proxied();
+    const tell = async (aheadSeconds: number) =>
+      source.asOf(new Date(((await fork.now()) + aheadSeconds) * 1_000).toISOString());
+    await tell(0);
+    // Looked at in every tick, and never to be sent.
+    source.jobs([job]);
+    const env = { KEEPER_MIN_PROFIT_USDG: '1000' };
+    const keeper = await launchKeeper(fork, [source.url], { rpcUrl: proxy.url, env });
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+    const heads = async () => {
+      proxy.resetCounts();
+      await keeper.tick();
+      return proxy.counts().eth_getBlockByNumber ?? 0;
+    };
+    try {
+      await keeper.tick();
+      expect(await heads()).toBe(0);
+      await fork.warp(120);
+      await tell(0);
+      expect(await heads()).toBe(1);
+      await tell(3_600);
+      expect(await heads()).toBe(0);
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   test('a job polled every tenth of a second while mining takes seconds is one transaction', async () => {
