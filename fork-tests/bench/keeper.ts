@@ -10,7 +10,7 @@ import Database from 'libsql';
 import type { Hex } from 'viem';
 import { CHAIN_ID } from '../../contracts-abi/constants.ts';
 import { rpc } from '../anvil.ts';
-import { connect } from '../chain/client.ts';
+import { type ChainClient, connect } from '../chain/client.ts';
 import { devAccount, type Role } from '../chain/seed/accounts.ts';
 import { until } from '../e2e/stack.ts';
 import { noteListings } from './keeper/listings.ts';
@@ -36,9 +36,34 @@ const API_SETTINGS = {
 const FILL_GAS = 3_000_000n;
 const GAS_PRICE = 2_000_000_000n;
 const LOOK_MS = 50;
+const MOST_RETURNS = 60;
 const DEADLINE_MS = 180_000;
 
 type Job = { id: Hex; tx: { to: Hex; data: Hex } };
+
+/**
+ * What brings the chain back to where it stands now, as often as wanted within a bench. Anvil takes the transactions of
+ * the blocks that it undoes into its pool again and may mine them at once, while nothing is due: they revert, and their
+ * nonces are gone. Then it goes back once more.
+ */
+async function returnsHere(url: string, client: ChainClient): Promise<() => Promise<void>> {
+  const head = await client.getBlockNumber({ cacheTime: 0 });
+  // To go back to one forgets those taken after it.
+  const snapshots: Hex[] = [];
+  for (let count = 0; count < MOST_RETURNS; count += 1) snapshots.push(await client.snapshot());
+  return async () => {
+    for (;;) {
+      const id = snapshots.pop();
+      if (id === undefined) throw new Error('the chain does not stay where it is brought back to');
+      await client.setAutomine(false);
+      await client.revert({ id });
+      await rpc(url, 'anvil_dropAllTransactions', []);
+      await client.setAutomine(true);
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      if ((await client.getBlockNumber({ cacheTime: 0 })) === head) return;
+    }
+  };
+}
 
 export const bench: Bench = async ({ say }) => {
   const { anvil, manifest } = await startBenchChain(say);
@@ -46,19 +71,7 @@ export const bench: Bench = async ({ say }) => {
     const client = connect(anvil.url);
     const ids = await placeOrders(client, manifest);
     say(`${ids.length} orders placed`);
-    const head = await client.getBlockNumber({ cacheTime: 0 });
-    let snapshot = await client.snapshot();
-    const back = async (): Promise<void> => {
-      // Anvil takes the transactions of the blocks that it undoes into its pool again, and would mine them before the
-      // next trigger: nothing is due then, they revert, and their nonces are gone.
-      await client.setAutomine(false);
-      await client.revert({ id: snapshot });
-      await rpc(anvil.url, 'anvil_dropAllTransactions', []);
-      snapshot = await client.snapshot();
-      await client.setAutomine(true);
-      const now = await client.getBlockNumber({ cacheTime: 0 });
-      if (now !== head) throw new Error(`the chain went back to block ${now}, not ${head}`);
-    };
+    const back = await returnsHere(anvil.url, client);
     /** Seconds from the trigger block until every order is filled. */
     const untilFilled = async (from: bigint, started: number): Promise<number> => {
       const deadline = started + DEADLINE_MS;
