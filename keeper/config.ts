@@ -1,9 +1,7 @@
 /** The keeper's settings: its own options and the groups of the runtime. */
-import { getAddress, isAddress } from 'viem';
 import { z } from 'zod';
-import { USD } from '../contracts-abi/constants.ts';
-import { decimalTextOf, parseDecimal } from '../contracts-abi/rounding.ts';
 import {
+  addressOption,
   baseUrlListOption,
   booleanOption,
   chainOptions,
@@ -19,19 +17,7 @@ import { httpOptions } from '../runtime/http/server.ts';
 import { keyOptions } from '../runtime/keys/wallets.ts';
 import { senderOptions } from '../runtime/sender/options.ts';
 import { DISCOVERY_MODES } from './discovery/plug.ts';
-import { isCronExpression } from './housekeeping/timed-jobs.ts';
-
-const addressOption = z
-  .string()
-  .refine((text) => isAddress(text, { strict: false }), 'expected 0x and 40 hex characters')
-  .transform((text) => getAddress(text.toLowerCase()));
-
-const cronOption = z
-  .string()
-  .refine(
-    isCronExpression,
-    'expected a cron expression: minute, hour, day, month, day of the week',
-  );
+import { cronOption } from '../runtime/timed-jobs.ts';
 
 export const keeperOptions = z.object({
   KEEPER_PORT: option(portOption.default(8082), {
@@ -198,11 +184,6 @@ export type KeeperConfig = Readonly<z.infer<typeof keeperConfigSchema>>;
 /** @throws ConfigError naming every wrong variable. */
 export function loadKeeperConfig(env: NodeJS.ProcessEnv = process.env): KeeperConfig {
   return loadConfig(keeperConfigSchema, env);
-}
-
-/** Dollars from the configuration to USDG base units, floored. */
-export function usdgOf(dollars: number): bigint {
-  return parseDecimal(decimalTextOf(dollars), USD.toString().length - 1) ?? 0n;
 }
 
 /** SQLite file of the keeper when DATABASE_URL is not set. */

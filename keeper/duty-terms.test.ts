@@ -7,7 +7,7 @@ import { type DutyTerms, dutyTerms } from './duty-terms.ts';
 import { createJournal, type Journal } from './journal/journal.ts';
 import { type StoreTables, storeMigrations } from './journal/migrations.ts';
 import { DUTY_PERIOD_MS } from './policy/duty.ts';
-import { gasCostUsdg } from './policy/profit.ts';
+import { gasCostUsdg } from '../runtime/money/gas-cost.ts';
 import type { Terms } from './send.ts';
 
 const BUDGET = 1_000_000n;

@@ -24,7 +24,7 @@ import { createDryJournal } from './journal/dry-journal.ts';
 import { createJournal, type Journal } from './journal/journal.ts';
 import { type StoreTables, storeMigrations } from './journal/migrations.ts';
 import { createKeeperMetrics } from './metrics.ts';
-import { sweepProblem } from './money/sweep.ts';
+import { sweepProblem } from '../runtime/money/sweep.ts';
 import { keeperChecks } from './readiness.ts';
 import { createReplica, type Replica } from './replica.ts';
 import { type Standing, startTerm, type Term } from './term.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { runBounded, startLoop } from './loop.ts';
-import { Throttle } from './throttle.ts';
+import { Throttle } from '../runtime/throttle.ts';
 
 describe('a loop', () => {
   test('runs one tick at a time, goes on after a fault, and stops at once while waiting', async () => {

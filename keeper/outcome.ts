@@ -5,13 +5,14 @@
 import { type Address, formatUnits, type Hex } from 'viem';
 import type { IntentState, MinedReceipt, Refusal } from '../runtime/sender/types.ts';
 import { parseIntentKey } from './attempts.ts';
-import { feeTold, netTransfers, type OrderReader, tellsOf } from './chain/order.ts';
+import { netTransfers } from '../runtime/chain/receipt.ts';
+import { feeTold, type OrderReader, tellsOf } from './chain/order.ts';
 import { readWorkRevert } from './chain/revert.ts';
 import type { DecisionTag, KeeperContext } from './context.ts';
 import type { Attempt, Carrier } from './journal/journal.ts';
 import { gasShare } from './policy/batch.ts';
 import type { PatienceEvent } from './policy/patience.ts';
-import { gasCostUsdg } from './policy/profit.ts';
+import { gasCostUsdg } from '../runtime/money/gas-cost.ts';
 
 export const usdgText = (amount: bigint): string => `$${formatUnits(amount, 6)}`;
 

@@ -1,5 +1,6 @@
 /** What of the settings is policy: the numbers that decide what is sent, in chain units. */
-import { type KeeperConfig, usdgOf } from './config.ts';
+import { usdgOf } from '../runtime/config.ts';
+import type { KeeperConfig } from './config.ts';
 import type { KeeperContext } from './context.ts';
 import { BREAKER_WINDOW_MS } from './policy/breaker.ts';
 

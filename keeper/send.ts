@@ -5,7 +5,7 @@ import { intentKeyOf } from './attempts.ts';
 import type { World } from './chain/world.ts';
 import type { KeeperContext } from './context.ts';
 import { applyEvent, decide, recordOutcome, usdgText } from './outcome.ts';
-import { gasCostUsdg } from './policy/profit.ts';
+import { gasCostUsdg } from '../runtime/money/gas-cost.ts';
 import type { AttemptKind, Work } from './work.ts';
 
 /** What is not broadcast within this time by the chain's clock is not worth sending any more. */

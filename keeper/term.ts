@@ -14,7 +14,7 @@ import { type Fence, Overtaken } from '../runtime/store/lead.ts';
 import type { Store } from '../runtime/store/store.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { createRecorder, SILENT } from './backtest/recorder.ts';
-import { within } from './chain/deadline.ts';
+import { within } from '../runtime/deadline.ts';
 import { createOrderReader } from './chain/order.ts';
 import { createGasExtras } from './chain/gas-extra.ts';
 import { createRehearsal } from './chain/rehearse.ts';

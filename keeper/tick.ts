@@ -18,7 +18,7 @@ import { applyEvent, decide, settleAttempts } from './outcome.ts';
 import { createPayouts, type ReadyPayout } from './payouts.ts';
 import { takeTurns, Turns } from './policy/turns.ts';
 import type { SourceAnswer } from './source/job-source.ts';
-import { Throttle } from './throttle.ts';
+import { Throttle } from '../runtime/throttle.ts';
 import type { Distrust } from './distrust.ts';
 import { type CoverType, type Work, workKeyOf } from './work.ts';
 

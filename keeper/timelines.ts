@@ -4,7 +4,7 @@
  */
 import type { Logger } from '../runtime/logger.ts';
 import type { KeeperMetrics } from './metrics.ts';
-import { Throttle } from './throttle.ts';
+import { Throttle } from '../runtime/throttle.ts';
 import type { Work } from './work.ts';
 
 /** Of one source. */

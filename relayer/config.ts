@@ -9,6 +9,7 @@ import {
   option,
   portOption,
   storeOptions,
+  weiOf,
 } from '../runtime/config.ts';
 import { httpOptions } from '../runtime/http/server.ts';
 import { keyOptions } from '../runtime/keys/wallets.ts';
@@ -100,5 +101,5 @@ export function policyOf(config: RelayerConfig): RelayPolicy {
 }
 
 export function gasBudgetWei(config: RelayerConfig): bigint {
-  return BigInt(Math.round(config.RELAY_DAILY_GAS_BUDGET_ETH * 1e9)) * 10n ** 9n;
+  return weiOf(config.RELAY_DAILY_GAS_BUDGET_ETH);
 }

@@ -3,7 +3,9 @@
  * An option carries its description and example in zod's `.meta()`, from which the error text and `.env.example` come.
  */
 import { existsSync } from 'node:fs';
+import { getAddress, isAddress } from 'viem';
 import { z } from 'zod';
+import { decimalTextOf, parseDecimal } from '../contracts-abi/rounding.ts';
 import { OperatorError } from './operator-error.ts';
 
 export type OptionMeta = {
@@ -92,6 +94,11 @@ export const urlListOption = listOption(urlOption).refine(...AT_LEAST_ONE);
 /** Comma-separated addresses that paths are put behind, at least one. */
 export const baseUrlListOption = listOption(baseUrlOption).refine(...AT_LEAST_ONE);
 
+export const addressOption = z
+  .string()
+  .refine((text) => isAddress(text, { strict: false }), 'expected 0x and 40 hex characters')
+  .transform((text) => getAddress(text.toLowerCase()));
+
 export const booleanOption = z
   .enum(['true', 'false', '1', '0'], { error: 'expected true or false' })
   .transform((text) => text === 'true' || text === '1');
@@ -137,6 +144,31 @@ export function loadConfig<Shape extends z.ZodRawShape>(
     return `  ${name} ${seen}: ${issue.message}.${example}`;
   });
   throw new ConfigError(`Configuration is not valid:\n${lines.join('\n')}`);
+}
+
+/** Of the environment each setting by itself that can be used, the default where it cannot: for a diagnosis. */
+export function usablePart<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  env: NodeJS.ProcessEnv,
+): Partial<z.infer<z.ZodObject<Shape>>> {
+  const found: Record<string, unknown> = {};
+  for (const [name, option] of Object.entries(schema.shape)) {
+    const given = env[name] === '' ? undefined : env[name];
+    const parsed = (option as z.ZodType).safeParse(given);
+    const kept = parsed.success ? parsed : (option as z.ZodType).safeParse(undefined);
+    if (kept.success) found[name] = kept.data;
+  }
+  return found as Partial<z.infer<z.ZodObject<Shape>>>;
+}
+
+/** Dollars from the configuration to USDG base units, floored. */
+export function usdgOf(dollars: number): bigint {
+  return parseDecimal(decimalTextOf(dollars), 6) ?? 0n;
+}
+
+/** ETH from the configuration to wei, floored. */
+export function weiOf(eth: number): bigint {
+  return parseDecimal(decimalTextOf(eth), 18) ?? 0n;
 }
 
 /** Reads `.env` of the working folder into the environment when it exists; set variables win. */

@@ -8,7 +8,7 @@ import { runDoctor } from '../../keeper/cli/doctor.ts';
 import { runStatement } from '../../keeper/cli/statement.ts';
 import { keeperConfigSchema } from '../../keeper/config.ts';
 import { type StoreTables, storeMigrations } from '../../keeper/journal/migrations.ts';
-import { createMoves } from '../../keeper/journal/moves.ts';
+import { createMoves } from '../../runtime/money/moves.ts';
 import { createKeeper, type Keeper } from '../../keeper/keeper.ts';
 import { readStatement, type Statement, totalOf } from '../../keeper/money/statement.ts';
 import { loadConfig } from '../../runtime/config.ts';
@@ -224,7 +224,12 @@ describe('a sweep', () => {
     });
     const intentKey = `sweep:${wallet().toLowerCase()}:1`;
     const stale = { kind: 'sweep', wallet: wallet(), number: 1, counterparty: COLD } as const;
-    await createMoves(store.db, Date.now).open({ ...stale, intentKey, amountUsdg: 1n });
+    await createMoves(store.db, { table: 'keeper_moves', now: Date.now }).open({
+      ...stale,
+      intentKey,
+      amountUsdg: 1n,
+      amountWei: 0n,
+    });
     await store.close();
     const keeper = await keeperOn(env);
     try {
@@ -243,7 +248,7 @@ describe('a sweep', () => {
   test('to a wallet of its own or a contract of the protocol is refused at the start', async () => {
     const source = await startJobServer();
     for (const [to, why] of [
-      [wallet(), 'a wallet of this keeper'],
+      [wallet(), 'a wallet of this process'],
       [fork.deployment.usdg, '(usdg)'],
       [fork.vault('HEALTH'), 'the vault of HEALTH'],
       ['0x0000000000000000000000000000000000000000', 'the zero address'],

@@ -10,7 +10,7 @@ import type { WorldView } from '../chain/world.ts';
 import type { KeeperConfig } from '../config.ts';
 import type { KeeperTables } from '../journal/migrations.ts';
 import type { SourceAnswer } from '../source/job-source.ts';
-import { Throttle } from '../throttle.ts';
+import { Throttle } from '../../runtime/throttle.ts';
 import type { Ticker } from '../tick.ts';
 import { type Line, policySettings, wireJob, wirePayout } from './lines.ts';
 import { createRecordFile } from './record-file.ts';

@@ -1,5 +1,5 @@
 /** Reads what arming depends on from the escrow, and what a mined fill paid from its receipt. */
-import { type Address, erc20Abi, type Hex, type PublicClient, parseEventLogs } from 'viem';
+import { type Address, type Hex, type PublicClient, parseEventLogs } from 'viem';
 import { NAV_SCALE, SHARE, USD } from '../../contracts-abi/constants.ts';
 import {
   coverMarketAbi,
@@ -8,23 +8,19 @@ import {
   scheduleEscrowAbi,
 } from '../../contracts-abi/generated/index.ts';
 import { mulDivUp } from '../../contracts-abi/rounding.ts';
+import { type Logs, createReceiptReader, type ReceiptReader } from '../../runtime/chain/receipt.ts';
 import { steadyNow } from '../../runtime/clock.ts';
 import type { AuctionTerms } from '../policy/arming.ts';
 import type { AttemptKind, FillType } from '../work.ts';
-import { within } from './deadline.ts';
-import { rpcFaultOf } from './rpc-fault.ts';
+import { within } from '../../runtime/deadline.ts';
 
 export type OrderReader = {
   /** The auction terms of an order, or null when the chain does not answer. */
   auctionTerms(type: FillType, escrow: Address, id: Hex): Promise<AuctionTerms | null>;
-  receipt(hash: Hex): Promise<ReceiptRead>;
+  receipt: ReceiptReader;
   /** How many positions the cover market has sold, a while old at most; null when the chain does not answer. */
   positionCount(coverMarket: Address): Promise<bigint | null>;
 };
-
-type ReceiptRead =
-  | { tag: 'receipt'; logs: Logs; gasL1: bigint | null }
-  | { tag: 'unavailable'; why: string };
 
 /** A position can be paid days after it was sold: a number so old misses none that is. */
 const POSITION_COUNT_MS = 60_000;
@@ -79,27 +75,8 @@ export function createOrderReader(client: PublicClient, timeoutMs: number): Orde
         return null;
       }
     },
-    async receipt(hash) {
-      try {
-        const receipt = await within(
-          client.getTransactionReceipt({ hash }),
-          timeoutMs,
-          'the receipt',
-        );
-        return { tag: 'receipt', logs: receipt.logs, gasL1: gasForL1(receipt) };
-      } catch (error) {
-        const fault = rpcFaultOf(error);
-        return { tag: 'unavailable', why: fault.tag === 'unavailable' ? fault.why : fault.tag };
-      }
-    },
+    receipt: createReceiptReader(client, timeoutMs),
   };
-}
-
-/** Arbitrum receipts tell how much of `gasUsed` paid for the data on L1; null on a chain that does not. */
-function gasForL1(receipt: object): bigint | null {
-  const told = 'gasUsedForL1' in receipt ? receipt.gasUsedForL1 : null;
-  if (typeof told === 'bigint') return told;
-  return typeof told === 'string' && /^0x[0-9a-f]{1,16}$/i.test(told) ? BigInt(told) : null;
 }
 
 function auctionOf(
@@ -131,23 +108,6 @@ async function slotAuction(
   });
   const [{ armedAt, terms }, [, , , closesAt]] = await within(read, timeoutMs, 'scheduleOf');
   return { ...auctionOf(armedAt, { ...terms, deadline: closesAt }), hardFloorGross: 0n };
-}
-
-type Logs = Parameters<typeof parseEventLogs>[0]['logs'];
-
-/**
- * What a receipt's logs moved of `usdg` to `receiver`, less what it moved away: base units, the truth of a balance
- * whatever an event of another contract says.
- */
-export function netTransfers(logs: Logs, usdg: Address, receiver: Address): bigint {
-  const to = receiver.toLowerCase();
-  let net = 0n;
-  for (const { address, args } of parseEventLogs({ abi: erc20Abi, eventName: 'Transfer', logs })) {
-    if (address.toLowerCase() !== usdg.toLowerCase()) continue;
-    if (args.to.toLowerCase() === to) net += args.value;
-    if (args.from.toLowerCase() === to) net -= args.value;
-  }
-  return net;
 }
 
 /** The executor fee that OrderFilled of this order reports to us, or null when the logs hold no such event. */

@@ -4,8 +4,8 @@
  * it, nothing is known; and a contract may tell a block apart in other ways still.
  */
 import { type Address, type Hex, numberToHex, type PublicClient } from 'viem';
-import { within } from './deadline.ts';
-import { netTransfers } from './order.ts';
+import { within } from '../../runtime/deadline.ts';
+import { netTransfers } from '../../runtime/chain/receipt.ts';
 import { rpcFaultOf } from './rpc-fault.ts';
 
 export type Rehearsal =

@@ -1,6 +1,6 @@
 import { HttpRequestError, RpcRequestError, TimeoutError } from 'viem';
 import { describe, expect, test } from 'vitest';
-import { DeadlineError, within } from './deadline.ts';
+import { DeadlineError, within } from '../../runtime/deadline.ts';
 import { rpcFaultOf } from './rpc-fault.ts';
 import { dearerPrice } from './world.ts';
 

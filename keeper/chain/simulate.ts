@@ -18,7 +18,7 @@ import {
   numberToHex,
   type PublicClient,
 } from 'viem';
-import { within } from './deadline.ts';
+import { within } from '../../runtime/deadline.ts';
 import type { GasExtras } from './gas-extra.ts';
 import { capRevertData, type Revert } from './revert.ts';
 import { type RpcFault, rpcFaultOf } from './rpc-fault.ts';

@@ -5,7 +5,7 @@
 import { type Address, hexToBigInt, type PublicClient } from 'viem';
 import { navOracleAbi } from '../../contracts-abi/generated/index.ts';
 import type { GasMarket } from '../policy/profit.ts';
-import { within } from './deadline.ts';
+import { within } from '../../runtime/deadline.ts';
 import { rpcFaultOf } from './rpc-fault.ts';
 
 export type World = {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { generatePrivateKey } from 'viem/accounts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { encryptKeystore } from '../../runtime/keys/keystore.ts';
-import { lineOf } from '../doctor/finding.ts';
+import { lineOf } from '../../runtime/doctor/finding.ts';
 import { diagnose } from './doctor.ts';
 
 let folder = '';

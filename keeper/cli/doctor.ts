@@ -2,11 +2,10 @@
  * `doctor`: everything that a keeper needs, looked at from outside, one line each, and what to do where it is not so.
  * Nothing here rests on anything else being well; each check has its own deadline.
  */
-import { z } from 'zod';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { readDeployment } from '../../contracts-abi/deployment.ts';
 import { createChainClient } from '../../runtime/chain/client.ts';
-import { ConfigError } from '../../runtime/config.ts';
+import { ConfigError, usablePart } from '../../runtime/config.ts';
 import { faultLine } from '../../runtime/fault-line.ts';
 import { loadWallets } from '../../runtime/keys/wallets.ts';
 import { senderOptions, senderSettings } from '../../runtime/sender/options.ts';
@@ -17,12 +16,12 @@ import {
   loadKeeperConfig,
 } from '../config.ts';
 import { checkBalances, checkDeployment, checkExecutor } from '../doctor/chain.ts';
-import { checked, fail, type Finding, lineOf, ok, warn } from '../doctor/finding.ts';
-import { checkRpc, clockFinding, lagFindings } from '../doctor/rpc.ts';
+import { checked, fail, type Finding, lineOf, ok, warn } from '../../runtime/doctor/finding.ts';
+import { checkRpc, clockFinding, lagFindings } from '../../runtime/doctor/rpc.ts';
 import { checkSource } from '../doctor/source.ts';
 import { checkStore } from '../doctor/store.ts';
 import { readAllowList } from '../firewall/foreign.ts';
-import { sweepProblem } from '../money/sweep.ts';
+import { sweepProblem } from '../../runtime/money/sweep.ts';
 
 /** Of one question to one endpoint; the settings may say less. */
 const ASK_MS = 5_000;
@@ -94,19 +93,8 @@ function settingsOf(env: NodeJS.ProcessEnv): { values: Settings; findings: Findi
     if (!(error instanceof ConfigError)) throw error;
     const [, ...lines] = error.message.split('\n');
     const findings = lines.map((line) => fail('settings', line.trim(), 'set it right'));
-    return { values: partOf(env), findings };
+    return { values: usablePart(keeperConfigSchema, env), findings };
   }
-}
-
-function partOf(env: NodeJS.ProcessEnv): Settings {
-  const found: Record<string, unknown> = {};
-  for (const [name, schema] of Object.entries(keeperConfigSchema.shape)) {
-    const given = env[name] === '' ? undefined : env[name];
-    const parsed = (schema as z.ZodType).safeParse(given);
-    const kept = parsed.success ? parsed : (schema as z.ZodType).safeParse(undefined);
-    if (kept.success) found[name] = kept.data;
-  }
-  return found;
 }
 
 type Keys = { wallets: readonly `0x${string}`[]; findings: Finding[] };

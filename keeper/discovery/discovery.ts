@@ -12,7 +12,7 @@ import { encodeArm, encodeFill } from '../firewall/admit.ts';
 import type { Job } from '../source/job.ts';
 import type { SourceAnswer } from '../source/job-source.ts';
 import type { ListedPayout } from '../source/payout.ts';
-import { Throttle } from '../throttle.ts';
+import { Throttle } from '../../runtime/throttle.ts';
 import { type KnownBasket, readBaskets } from './baskets.ts';
 import { dueCover, marketsUnderWay, noteOver, runCover } from './cover.ts';
 import { type Candidate, dueFills, takeTurn } from './due.ts';

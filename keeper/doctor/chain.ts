@@ -1,12 +1,12 @@
 /** What the chain holds of ours: the deployment's contracts, the registry, our wallets. */
 import { type Address, encodeFunctionData, erc20Abi, formatUnits, type PublicClient } from 'viem';
 import { contractsOf, type Deployment } from '../../contracts-abi/deployment.ts';
-import { within } from '../chain/deadline.ts';
+import { within } from '../../runtime/deadline.ts';
 import { readKnownProtocol } from '../firewall/known-protocol.ts';
-import { readHoldings } from '../money/purse.ts';
-import { sweepProblem } from '../money/sweep.ts';
-import { transactionsLeft, USUAL_GAS } from '../policy/purse.ts';
-import { fail, type Finding, ok, warn } from './finding.ts';
+import { readHoldings } from '../../runtime/money/holdings.ts';
+import { sweepProblem } from '../../runtime/money/sweep.ts';
+import { transactionsLeft, USUAL_GAS } from '../../runtime/money/sweep-policy.ts';
+import { fail, type Finding, ok, warn } from '../../runtime/doctor/finding.ts';
 
 export async function checkDeployment(
   client: PublicClient,

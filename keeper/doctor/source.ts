@@ -1,7 +1,7 @@
 /** Each API by itself: whether its jobs and payouts are such as the keeper reads. */
 import { pollSources } from '../source/job-source.ts';
-import { fail, type Finding, hostOf, ok, warn } from './finding.ts';
-import { type ClockReading, clockOf } from './rpc.ts';
+import { fail, type Finding, hostOf, ok, warn } from '../../runtime/doctor/finding.ts';
+import { type ClockReading, clockOf } from '../../runtime/doctor/rpc.ts';
 
 const MAX_BYTES = 4_000_000;
 

@@ -4,7 +4,7 @@ import { faultLine } from '../../runtime/fault-line.ts';
 import { StoreHeldError } from '../../runtime/store/errors.ts';
 import { openStore, type Store } from '../../runtime/store/store.ts';
 import { type StoreTables, storeMigrations } from '../journal/migrations.ts';
-import { fail, type Finding, ok } from './finding.ts';
+import { fail, type Finding, ok } from '../../runtime/doctor/finding.ts';
 
 const NAME = 'keeper-sender';
 

@@ -6,7 +6,7 @@ import type { Address, PublicClient } from 'viem';
 import { setTimeout as delay } from 'node:timers/promises';
 import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { within } from '../chain/deadline.ts';
+import { within } from '../../runtime/deadline.ts';
 
 export type CoverMoment = { week: number; what: 'close' | 'settle'; atMs: number };
 

@@ -5,15 +5,16 @@ import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { pruneSettled } from '../../runtime/sender/prune.ts';
 import type { Fence } from '../../runtime/store/lead.ts';
 import type { WorldView } from '../chain/world.ts';
-import { type KeeperConfig, usdgOf } from '../config.ts';
+import { usdgOf } from '../../runtime/config.ts';
+import type { KeeperConfig } from '../config.ts';
 import type { KeeperContext } from '../context.ts';
 import type { StoreTables } from '../journal/migrations.ts';
-import { createMoves } from '../journal/moves.ts';
+import { createMoves } from '../../runtime/money/moves.ts';
 import { readStatement } from '../money/statement.ts';
 import { statementLine } from '../money/statement-text.ts';
 import { createTreasury } from '../money/treasury.ts';
 import { coverClock, readCoverMoments } from './cover-times.ts';
-import { createTimedJobs, type TimedJob, type TimedJobs } from './timed-jobs.ts';
+import { createTimedJobs, type TimedJob, type TimedJobs } from '../../runtime/timed-jobs.ts';
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
@@ -50,14 +51,13 @@ export function createHousekeeping(parts: {
   const logger = context.logger.child({ module: 'housekeeping' });
   const treasury = createTreasury({
     context: {
-      moves: createMoves(db, now, fence),
+      moves: createMoves(db, { table: 'keeper_moves', now, fence }),
       sender: context.sender,
       receipts: context.orders,
       metrics: context.metrics,
       logger,
       usdg: deployment.usdg,
-      weth: deployment.weth,
-      router: deployment.swapRouter02,
+      swap: { weth: deployment.weth, router: deployment.swapRouter02 },
       ethPrice: () => world.status().world?.market.ethPrice ?? null,
       waitMs: MOVE_WAIT_MS,
       now,

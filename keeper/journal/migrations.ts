@@ -3,6 +3,7 @@
  * milliseconds: the column types mean the same in SQLite and PostgreSQL.
  */
 import type { Kysely } from 'kysely';
+import type { MoveRow } from '../../runtime/money/moves.ts';
 import { type SenderTables, senderMigrations } from '../../runtime/sender/tables.ts';
 import type { Migrations } from '../../runtime/store/store.ts';
 import { type DiscoveryTables, discoveryMigrations } from '../discovery/tables.ts';
@@ -55,28 +56,6 @@ export type AttemptRow = {
   at_risk_usdg: string | null;
   /** What it must move to us to have paid what its simulation showed, USDG base units; of foreign work only. */
   least_usdg: string | null;
-};
-
-/** One transaction with which the keeper moves its own money, written before it was handed to the sender (moves.ts). */
-export type MoveRow = {
-  intent_key: string;
-  kind: string;
-  wallet: string;
-  /** 1, 2 … per wallet and kind. */
-  number: number;
-  counterparty: string;
-  amount_usdg: string;
-  created_ms: number;
-  updated_ms: number;
-  outcome: string;
-  tx_hash: string | null;
-  moved_usdg: string | null;
-  received_wei: string | null;
-  gas_used: string | null;
-  gas_price_wei: string | null;
-  gas_l1: string | null;
-  cost_usdg: string | null;
-  settled: number;
 };
 
 /** One line of an order's timeline; equal neighbours are one line with a count. */
@@ -221,6 +200,11 @@ export const keeperMigrations: Migrations = {
       for (const column of ['at_risk_usdg', 'least_usdg'] as const) {
         await db.schema.alterTable('keeper_attempts').addColumn(column, 'text').execute();
       }
+    },
+  },
+  'keeper-005-moves-of-eth': {
+    async up(db: Kysely<unknown>): Promise<void> {
+      await db.schema.alterTable('keeper_moves').addColumn('amount_wei', 'text').execute();
     },
   },
 };

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { IntentState, StoredIntent } from '../../runtime/sender/types.ts';
 import { openStore, type Store } from '../../runtime/store/store.ts';
 import { keeperMigrations, type KeeperTables } from '../journal/migrations.ts';
-import { createMoves, type Moves } from '../journal/moves.ts';
-import { moveKeyOf, nextNumber } from './move.ts';
+import { createMoves, type Moves } from '../../runtime/money/moves.ts';
+import { moveKeyOf, nextNumber } from '../../runtime/money/move.ts';
 
 const WALLET = pad('0xAB', { size: 20 });
 const COLD = pad('0xC0', { size: 20 });
@@ -17,7 +17,7 @@ let clock = 1_800_000_000_000;
 beforeEach(async () => {
   clock = 1_800_000_000_000;
   store = await openStore<KeeperTables>({ url: 'file::memory:', migrations: keeperMigrations });
-  moves = createMoves(store.db, () => clock);
+  moves = createMoves(store.db, { table: 'keeper_moves', now: () => clock });
 });
 afterEach(() => store.close());
 
@@ -28,6 +28,7 @@ const swept = (number: number, amountUsdg = 5_000_000n) => ({
   number,
   counterparty: COLD,
   amountUsdg,
+  amountWei: 0n,
 });
 
 const receipt = {

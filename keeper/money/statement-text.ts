@@ -1,20 +1,12 @@
 /** A statement for people (an aligned table) and for programs (CSV, RFC 4180). Pure. */
-import { formatUnits } from 'viem';
+import {
+  aligned,
+  csvText,
+  ethText as eth,
+  type Row,
+  usdgText as usdg,
+} from '../../runtime/cli/table.ts';
 import { type Earnings, type Moved, netUsdg, type Statement, totalOf } from './statement.ts';
-
-const usdg = (amount: bigint): string => {
-  const text = formatUnits(amount, 6);
-  const [whole = '0', rest = ''] = text.split('.');
-  return `${whole}.${rest.padEnd(6, '0')}`;
-};
-
-/** ETH to the gwei, for the eye: what is exact stands in the CSV. */
-const eth = (wei: bigint): string => {
-  const [whole = '0', rest = ''] = formatUnits(wei / 10n ** 9n, 9).split('.');
-  return `${whole}.${rest.padEnd(9, '0')}`;
-};
-
-type Row = readonly string[];
 
 const HEAD: Row = [
   'day',
@@ -76,11 +68,11 @@ export function statementTable(statement: Statement): string[] {
   if (earnings.length === 0) lines.push('nothing was executed');
   else {
     const rows = earnings.map((line) => earningsRow(line));
-    lines.push(...aligned(HEAD, rows, earningsRow(totalOf(earnings))));
+    lines.push(...aligned(HEAD, rows, NAMES, earningsRow(totalOf(earnings))));
   }
   if (moves.length > 0) {
     lines.push('', "the keeper's own money, no earnings:");
-    lines.push(...aligned(MOVES_HEAD, moves.map(movesRow), null));
+    lines.push(...aligned(MOVES_HEAD, moves.map(movesRow), NAMES));
   }
   const unpriced = [...earnings, ...moves].reduce((sum, line) => sum + line.unpriced, 0);
   if (unpriced > 0) {
@@ -92,27 +84,6 @@ export function statementTable(statement: Statement): string[] {
 
 /** Of both tables the first columns are names, the others numbers. */
 const NAMES = 3;
-
-/** Columns that are empty throughout are left out. */
-function aligned(head: Row, body: readonly Row[], total: Row | null): string[] {
-  const kept = head.flatMap((_, column) =>
-    body.some((row) => row[column] !== '') ? [column] : [],
-  );
-  const rows = [head, ...body].map((row) => kept.map((column) => row[column] ?? ''));
-  if (total !== null) {
-    rows.push(kept.map((column, index) => (index === 0 ? 'total' : (total[column] ?? ''))));
-  }
-  const widths = kept.map((_, index) => Math.max(...rows.map((row) => (row[index] ?? '').length)));
-  return rows.map((row) =>
-    row
-      .map((cell, index) => {
-        const width = widths[index] ?? 0;
-        return (kept[index] ?? 0) < NAMES ? cell.padEnd(width) : cell.padStart(width);
-      })
-      .join('  ')
-      .trimEnd(),
-  );
-}
 
 const CSV_HEAD: Row = [
   'day',
@@ -168,12 +139,7 @@ export function statementCsv({ earnings, moves }: Statement): string {
       String(line.unpriced),
     ]),
   ];
-  return rows.map((row) => `${row.map(csvField).join(',')}\r\n`).join('');
-}
-
-/** RFC 4180: a field with a comma, a quote or a line end stands in quotes, quotes doubled. */
-export function csvField(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return csvText(rows);
 }
 
 /** One line for the log. */

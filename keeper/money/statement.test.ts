@@ -1,12 +1,13 @@
 import { pad } from 'viem';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { sinceOf } from '../cli/statement.ts';
+import { sinceOf } from '../../runtime/cli/since.ts';
 import { openStore, type Store } from '../../runtime/store/store.ts';
 import { createJournal, type Journal } from '../journal/journal.ts';
 import { type StoreTables, storeMigrations } from '../journal/migrations.ts';
-import { createMoves } from '../journal/moves.ts';
+import { createMoves } from '../../runtime/money/moves.ts';
 import { netUsdg, readStatement, totalOf } from './statement.ts';
-import { csvField, statementCsv, statementLine, statementTable } from './statement-text.ts';
+import { csvField } from '../../runtime/cli/table.ts';
+import { statementCsv, statementLine, statementTable } from './statement-text.ts';
 
 const ONE = pad('0x01', { size: 20 });
 const TWO = pad('0x02', { size: 20 });
@@ -181,7 +182,7 @@ describe('a statement', () => {
 
   test('keeps moves of its own money apart from earnings', async () => {
     await attempt({});
-    const moves = createMoves(store.db, () => clock);
+    const moves = createMoves(store.db, { table: 'keeper_moves', now: () => clock });
     const intentKey = `sweep:${ONE}:1`;
     await moves.open({
       intentKey,
@@ -190,6 +191,7 @@ describe('a statement', () => {
       number: 1,
       counterparty: TWO,
       amountUsdg: 7_000_000n,
+      amountWei: 0n,
     });
     await moves.change(intentKey, {
       outcome: 'mined',

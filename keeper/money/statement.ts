@@ -5,7 +5,7 @@
  */
 import type { Kysely } from 'kysely';
 import type { StoreTables } from '../journal/migrations.ts';
-import { gasCostUsdg, WEI_PRICE_PER_USDG } from '../policy/profit.ts';
+import { gasCostUsdg, WEI_PRICE_PER_USDG } from '../../runtime/money/gas-cost.ts';
 
 export type Earnings = {
   /** UTC, "2026-11-28", of when it was handed to the sender; "" where days are joined. */

@@ -10,14 +10,17 @@ import {
   swapRouter02Abi,
   uniswapV3PoolAbi,
 } from '../../contracts-abi/generated/index.ts';
-import { within } from '../chain/deadline.ts';
-import { dayBefore, judgeTopUp, strictPrice, type TopUpRules } from '../policy/purse.ts';
-import { makeMove, type MoveContext } from './move.ts';
-import type { Holding } from './purse.ts';
+import { within } from '../../runtime/deadline.ts';
+import { dayBefore } from '../../runtime/money/sweep-policy.ts';
+import { judgeTopUp, strictPrice, type TopUpRules } from '../policy/purse.ts';
+import { makeMove, type MoveContext } from '../../runtime/money/move.ts';
+import type { Holding } from '../../runtime/money/holdings.ts';
 
 /** SwapRouter02's word for itself as the recipient of a swap: Constants.ADDRESS_THIS. */
 const ROUTER_ITSELF: Address = '0x0000000000000000000000000000000000000002';
 const SEND_WITHIN_SECONDS = 120n;
+
+export type SwapContext = MoveContext & { swap: NonNullable<MoveContext['swap']> };
 
 export type TopUpPlace = {
   client: PublicClient;
@@ -27,7 +30,7 @@ export type TopUpPlace = {
 
 /** Takes back what an earlier swap that never came left approved. @returns whether there was anything */
 export async function revokeLeftovers(
-  context: MoveContext,
+  context: SwapContext,
   holdings: readonly Holding[],
   chainSeconds: bigint,
 ): Promise<boolean> {
@@ -47,7 +50,7 @@ export async function revokeLeftovers(
  * @returns in words what was done or why not; null when no wallet is in need
  */
 export async function topUp(
-  context: MoveContext,
+  context: SwapContext,
   place: TopUpPlace,
   holdings: readonly Holding[],
   rules: TopUpRules,
@@ -149,16 +152,16 @@ export async function topUp(
 }
 
 async function approve(
-  context: MoveContext,
+  context: SwapContext,
   wallet: Address,
   amount: bigint,
   chainSeconds: bigint,
 ): Promise<string> {
-  const args = [context.router, amount] as const;
+  const args = [context.swap.router, amount] as const;
   const state = await makeMove(context, {
     kind: 'approve',
     wallet,
-    counterparty: context.router,
+    counterparty: context.swap.router,
     amountUsdg: amount,
     to: context.usdg,
     data: encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args }),

@@ -5,18 +5,13 @@ import { inTurn } from '../../runtime/in-turn.ts';
 import type { WorldView } from '../chain/world.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { KeeperMetrics } from '../metrics.ts';
-import {
-  type SweepRules,
-  type TopUpRules,
-  transactionsLeft,
-  USUAL_GAS,
-  withRoom,
-} from '../policy/purse.ts';
-import { Throttle } from '../throttle.ts';
-import { type MoveContext, settleMoves } from './move.ts';
-import { type Holding, readHoldings } from './purse.ts';
-import { sweep } from './sweep.ts';
-import { revokeLeftovers, topUp } from './top-up.ts';
+import { type SweepRules, transactionsLeft, USUAL_GAS } from '../../runtime/money/sweep-policy.ts';
+import { type TopUpRules, withRoom } from '../policy/purse.ts';
+import { Throttle } from '../../runtime/throttle.ts';
+import { settleMoves } from '../../runtime/money/move.ts';
+import { type Holding, readHoldings } from '../../runtime/money/holdings.ts';
+import { sweep } from '../../runtime/money/sweep.ts';
+import { revokeLeftovers, type SwapContext, topUp } from './top-up.ts';
 
 const RECENT = 50;
 const WORLD_MS = 10_000;
@@ -32,7 +27,7 @@ export type Treasury = {
 };
 
 export function createTreasury(options: {
-  context: MoveContext;
+  context: SwapContext;
   client: PublicClient;
   deployment: Deployment;
   journal: Pick<Journal, 'recentGas'>;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { capByLoss, type ForeignRun, isLoss, judgeBreaker, leastMoved } from './breaker.ts';
-import { gasCostUsdg } from './profit.ts';
+import { gasCostUsdg } from '../../runtime/money/gas-cost.ts';
 
 const T = 1_800_000_000_000;
 const HOUR = 3_600_000;

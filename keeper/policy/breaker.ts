@@ -4,7 +4,8 @@
  * Pure; USDG in base units, times in unix milliseconds.
  */
 import { minusBps } from '../../contracts-abi/rounding.ts';
-import { gasCostUsdg, maxGasPrice, type GasMarket } from './profit.ts';
+import { gasCostUsdg } from '../../runtime/money/gas-cost.ts';
+import { maxGasPrice, type GasMarket } from './profit.ts';
 
 /** A transaction that is on chain. */
 export type ForeignRun = {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { judgeDuty } from './duty.ts';
-import { gasCostUsdg } from './profit.ts';
+import { gasCostUsdg } from '../../runtime/money/gas-cost.ts';
 
 const market = { gasPriceWei: 10n ** 8n, ethPrice: 3_000n * 10n ** 18n };
 const rules = { gasPriceHeadroomBps: 0n, gasLimitHeadroomBps: 2_000n };

@@ -4,7 +4,8 @@
  */
 import { bpsUp } from '../../contracts-abi/rounding.ts';
 import { type FillRules, withHeadroom } from './fill.ts';
-import { type GasMarket, gasCostUsdg, maxGasPrice } from './profit.ts';
+import { gasCostUsdg } from '../../runtime/money/gas-cost.ts';
+import { type GasMarket, maxGasPrice } from './profit.ts';
 
 /** Over how long the budget lasts: any seven days, not those of a calendar. */
 export const DUTY_PERIOD_MS = 7 * 86_400_000;

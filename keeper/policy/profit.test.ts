@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { gasCostUsdg, judgeProfit, maxGasPrice, neededFee, type ProfitRules } from './profit.ts';
+import { gasCostUsdg } from '../../runtime/money/gas-cost.ts';
+import { judgeProfit, maxGasPrice, neededFee, type ProfitRules } from './profit.ts';
 
 const DOLLAR = 10n ** 18n;
 const GWEI = 10n ** 9n;

@@ -2,10 +2,8 @@
  * Whether a transaction pays. Pure. USDG in base units (1e6), gas prices in wei, the ETH price in dollars x 1e18
  * (INavOracle). Costs round up, what a fee allows rounds down.
  */
-import { bpsUp, mulDivDown, mulDivUp } from '../../contracts-abi/rounding.ts';
-
-/** wei x (dollars x 1e18) / this = USDG base units. */
-export const WEI_PRICE_PER_USDG = 10n ** 30n;
+import { bpsUp, mulDivDown } from '../../contracts-abi/rounding.ts';
+import { gasCostUsdg, WEI_PRICE_PER_USDG } from '../../runtime/money/gas-cost.ts';
 
 export type ProfitRules = {
   /** Least that must be left of the fee after gas, USDG base units. */
@@ -29,11 +27,6 @@ export type ProfitVerdict =
     }
   | { tag: 'does_not_pay'; costUsdg: bigint; neededUsdg: bigint }
   | { tag: 'unknown_price' };
-
-/** Cost of `gas` units in USDG, rounded up. */
-export function gasCostUsdg(gas: bigint, gasPriceWei: bigint, ethPrice: bigint): bigint {
-  return mulDivUp(gas * gasPriceWei, ethPrice, WEI_PRICE_PER_USDG);
-}
 
 /** Least fee that pays for a cost. */
 export function neededFee(costUsdg: bigint, rules: ProfitRules): bigint {

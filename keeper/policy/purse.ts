@@ -1,54 +1,9 @@
 /**
- * What a keeper does with its own money: how many transactions its ETH is good for, when earned USDG goes to the cold
- * address, and when some of it is swapped for ETH. Pure. USDG in base units, ETH in wei, prices in dollars x 1e18.
+ * When a keeper swaps some of its earned USDG for ETH. Pure. USDG in base units, ETH in wei, prices in dollars x 1e18.
  */
 import { bpsUp, mulDivUp } from '../../contracts-abi/rounding.ts';
-import { type GasMarket, WEI_PRICE_PER_USDG } from './profit.ts';
-
-/** Gas of a transaction where nothing better is known: an ordinary fill over several pools. */
-export const USUAL_GAS = 600_000n;
-const DAY_MS = 86_400_000;
-
-/** How many transactions of `gas` units a balance pays for at the market's price; zero where nothing can be sent. */
-export function transactionsLeft(
-  balanceWei: bigint,
-  gas: bigint,
-  market: Pick<GasMarket, 'gasPriceWei'>,
-): bigint {
-  const price = gas * market.gasPriceWei;
-  return price <= 0n ? 0n : balanceWei / price;
-}
-
-export type SweepRules = {
-  /** Stays in the wallet. */
-  floatUsdg: bigint;
-  /** Less than this is not worth a transaction. */
-  leastUsdg: bigint;
-  /** From one sweep of a wallet to the next, at least. */
-  periodMs: number;
-};
-
-export type SweepVerdict =
-  | { tag: 'sweep'; amountUsdg: bigint }
-  | { tag: 'nothing' }
-  | { tag: 'too_soon'; leftMs: number };
-
-/**
- * What of a wallet's USDG goes to the cold address now.
- * @param lastMs when the last sweep that was executed was decided; null when there was none
- */
-export function judgeSweep(
-  balanceUsdg: bigint,
-  lastMs: number | null,
-  nowMs: number,
-  rules: SweepRules,
-): SweepVerdict {
-  const amountUsdg = balanceUsdg - rules.floatUsdg;
-  if (amountUsdg <= 0n || amountUsdg < rules.leastUsdg) return { tag: 'nothing' };
-  // A clock that was set back does not make a period pass sooner, nor hold a sweep up for ever.
-  const leftMs = lastMs === null ? 0 : Math.min(rules.periodMs, lastMs + rules.periodMs - nowMs);
-  return leftMs > 0 ? { tag: 'too_soon', leftMs } : { tag: 'sweep', amountUsdg };
-}
+import { WEI_PRICE_PER_USDG } from '../../runtime/money/gas-cost.ts';
+import type { GasMarket } from './profit.ts';
 
 export type TopUpRules = {
   /** A wallet with fewer transactions left is topped up. */
@@ -107,11 +62,6 @@ export function leastOut(amountUsdg: bigint, price: bigint, slippageBps: bigint)
 export function strictPrice(spot: bigint, average: bigint): bigint | null {
   if (spot <= 0n || average <= 0n) return null;
   return spot < average ? spot : average;
-}
-
-/** Start of the day that counts towards the daily limit: any 24 hours, not a calendar day. */
-export function dayBefore(nowMs: number): number {
-  return nowMs - DAY_MS;
 }
 
 /** A gas price that has room to rise until inclusion. */

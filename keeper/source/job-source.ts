@@ -2,7 +2,7 @@
  * Reads `/v1/jobs` and `/v1/cover/payouts` from every configured API at once. A source that is slow, huge, broken or
  * hostile yields nothing this time and is asked again at the next tick: no failure here locks anything out.
  */
-import { DeadlineError } from '../chain/deadline.ts';
+import { DeadlineError } from '../../runtime/deadline.ts';
 import { type Job, parseJobs } from './job.ts';
 import type { ParsedList } from './listed.ts';
 import { type ListedPayout, parsePayouts } from './payout.ts';

@@ -1,6 +1,6 @@
 /** What one check of the doctor says: one line for an operator, with what to do where something is wrong. */
-import { within } from '../chain/deadline.ts';
-import { faultLine } from '../../runtime/fault-line.ts';
+import { within } from '../deadline.ts';
+import { faultLine } from '../fault-line.ts';
 
 export type Finding = {
   level: 'ok' | 'warn' | 'fail';

@@ -8,9 +8,9 @@ import {
   zeroAddress,
 } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
-import { judgeSweep, type SweepRules } from '../policy/purse.ts';
+import { judgeSweep, type SweepRules } from './sweep-policy.ts';
 import { makeMove, type MoveContext } from './move.ts';
-import type { Holding } from './purse.ts';
+import type { Holding } from './holdings.ts';
 
 /** A sweep that waits longer than this for its inclusion is decided anew. */
 const SEND_WITHIN_SECONDS = 600n;
@@ -25,7 +25,7 @@ export function sweepProblem(
   wallets: readonly Address[],
 ): string | null {
   if (isAddressEqual(to, zeroAddress)) return 'it is the zero address';
-  if (wallets.some((wallet) => isAddressEqual(wallet, to))) return 'it is a wallet of this keeper';
+  if (wallets.some((wallet) => isAddressEqual(wallet, to))) return 'it is a wallet of this process';
   for (const [name, value] of Object.entries(deployment)) {
     if (typeof value === 'string' && value.toLowerCase() === to.toLowerCase()) {
       return `it is a contract of the deployment (${name})`;

@@ -1,24 +1,24 @@
 /**
- * One transaction of the keeper's own money, through the one sender: the row first, then the intent under a number that
+ * One transaction of a process's own money, through the one sender: the row first, then the intent under a number that
  * exists only once the number before came to its end. So a process that dies anywhere in between moves nothing twice.
  */
+import type { Counter } from 'prom-client';
 import { type Address, type Hex, parseAbi, parseEventLogs } from 'viem';
-import type { Logger } from '../../runtime/logger.ts';
-import type { IntentState, MinedReceipt, Sender } from '../../runtime/sender/types.ts';
-import { netTransfers, type OrderReader } from '../chain/order.ts';
-import type { Move, MoveKind, Moves } from '../journal/moves.ts';
-import type { KeeperMetrics } from '../metrics.ts';
-import { gasCostUsdg } from '../policy/profit.ts';
+import type { Logger } from '../logger.ts';
+import type { IntentState, MinedReceipt, Sender } from '../sender/types.ts';
+import { type Logs, netTransfers, type ReceiptReader } from '../chain/receipt.ts';
+import type { Move, MoveKind, Moves } from './moves.ts';
+import { gasCostUsdg } from './gas-cost.ts';
 
 export type MoveContext = {
   moves: Moves;
   sender: Pick<Sender, 'submit' | 'wait' | 'get'>;
-  receipts: Pick<OrderReader, 'receipt'>;
-  metrics: Pick<KeeperMetrics, 'moves'>;
+  receipts: { receipt: ReceiptReader };
+  metrics: { moves: Counter<'kind' | 'outcome'> };
   logger: Logger;
   usdg: Address;
-  weth: Address;
-  router: Address;
+  /** Of swaps; a process that swaps nothing has none. */
+  swap: { weth: Address; router: Address } | null;
   /** Dollars x 1e18, or null when not known now. */
   ethPrice: () => bigint | null;
   /** How long one transaction is waited for; what takes longer is taken up at the next round. */
@@ -63,29 +63,32 @@ export async function makeMove(
     wallet: Address;
     counterparty: Address;
     amountUsdg: bigint;
+    /** ETH that goes with it, wei; absent: none. */
+    amountWei?: bigint;
     to: Address;
     data: Hex;
     /** Chain time after which it is not sent any more. */
     notAfter: number;
   },
 ): Promise<IntentState | null> {
-  const { kind, wallet, counterparty, amountUsdg, to, data, notAfter } = order;
+  const { kind, wallet, counterparty, amountUsdg, amountWei = 0n, to, data, notAfter } = order;
   const number = await nextNumber(context, kind, wallet);
   if (number === null) return null;
   const key = moveKeyOf(kind, wallet, number);
-  await context.moves.open({ intentKey: key, kind, wallet, number, counterparty, amountUsdg });
-  const intent = { key, kind, to, data, value: 0n, from: wallet, notAfter };
+  const row = { intentKey: key, kind, wallet, number, counterparty, amountUsdg, amountWei };
+  await context.moves.open(row);
+  const intent = { key, kind, to, data, value: amountWei, from: wallet, notAfter };
   const first = await context.sender.submit(intent, { timeoutMs: context.waitMs });
   const state = (await context.sender.wait(key, 'settled', context.waitMs)) ?? first;
-  const row = await context.moves.last(wallet, kind);
-  if (row?.intentKey === key) await recordMove(context, row, state);
+  const written = await context.moves.last(wallet, kind);
+  if (written?.intentKey === key) await recordMove(context, written, state);
   return state;
 }
 
 /** Records where a move stands. Idempotent. */
 async function recordMove(context: MoveContext, move: Move, state: IntentState): Promise<void> {
   const { moves, logger, metrics } = context;
-  const line = { wallet: move.wallet, to: move.counterparty, usdg: move.amountUsdg.toString() };
+  const line = { wallet: move.wallet, to: move.counterparty, ...amountsOf(move) };
   switch (state.tag) {
     case 'queued':
       return;
@@ -126,7 +129,7 @@ async function recordIncluded(
     const read = await context.receipts.receipt(state.hash);
     if (read.tag === 'receipt') {
       movedUsdg = -netTransfers(read.logs, context.usdg, move.wallet);
-      receivedWei = move.kind === 'topup' ? unwrapped(read.logs, context) : 0n;
+      receivedWei = receivedBy(move, state.tag, read.logs, context);
       ({ gasL1 } = read);
     }
   }
@@ -163,13 +166,25 @@ async function recordIncluded(
   else logger.info(line, `${move.kind} done`);
 }
 
+const amountsOf = ({ amountUsdg, amountWei }: Move) => ({
+  usdg: amountUsdg.toString(),
+  ...(amountWei === 0n ? {} : { wei: amountWei.toString() }),
+});
+
+function receivedBy(
+  move: Move,
+  outcome: 'mined' | 'reverted',
+  logs: Logs,
+  { swap }: Pick<MoveContext, 'swap'>,
+): bigint {
+  if (move.kind === 'fund') return outcome === 'mined' ? move.amountWei : 0n;
+  return move.kind === 'topup' && swap !== null ? unwrapped(logs, swap) : 0n;
+}
+
 const WITHDRAWAL = parseAbi(['event Withdrawal(address indexed src, uint256 wad)']);
 
 /** What the router unwrapped, which is what it sends on. */
-function unwrapped(
-  logs: Parameters<typeof parseEventLogs>[0]['logs'],
-  { weth, router }: Pick<MoveContext, 'weth' | 'router'>,
-): bigint {
+function unwrapped(logs: Logs, { weth, router }: { weth: Address; router: Address }): bigint {
   return parseEventLogs({ abi: WITHDRAWAL, logs })
     .filter(({ address }) => address.toLowerCase() === weth.toLowerCase())
     .filter(({ args }) => args.src.toLowerCase() === router.toLowerCase())

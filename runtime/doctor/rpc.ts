@@ -1,7 +1,7 @@
 /** Each RPC endpoint by itself, not through the client that hides one's trouble behind another. */
 import { z } from 'zod';
 import { CHAIN_ID } from '../../contracts-abi/constants.ts';
-import { faultLine } from '../../runtime/fault-line.ts';
+import { faultLine } from '../fault-line.ts';
 import { fail, type Finding, hostOf, ok, warn } from './finding.ts';
 
 export type RpcReport = {

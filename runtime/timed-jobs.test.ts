@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { createLogger } from '../../runtime/logger.ts';
-import { createMetrics } from '../../runtime/metrics.ts';
-import { createKeeperMetrics } from '../metrics.ts';
+import { createLogger } from './logger.ts';
+import { createMetrics } from './metrics.ts';
 import { isCronExpression, createTimedJobs, type TimedJob } from './timed-jobs.ts';
 
 const logger = createLogger('keeper', 'fatal');
@@ -9,7 +8,12 @@ const NEVER = '0 0 29 2 *';
 
 function started(...jobs: TimedJob[]) {
   const metrics = createMetrics('keeper');
-  const timed = createTimedJobs(jobs, logger, createKeeperMetrics(metrics));
+  const timed = createTimedJobs(jobs, logger, {
+    housekeeping: metrics.counter('housekeeping_total', 'Runs of the timed jobs, by result.', [
+      'task',
+      'result',
+    ]),
+  });
   timed.start();
   return { timed, registry: metrics.registry };
 }

@@ -1,10 +1,11 @@
 /**
- * The one registry of what runs by the clock beside the loop: node-cron, UTC. No job overlaps itself, none can end the
+ * The one registry of what runs by the clock beside a process's own work: node-cron, UTC. No job overlaps itself, none can end the
  * process, and a stop waits for what is running.
  */
 import cron, { type ScheduledTask } from 'node-cron';
-import type { Logger } from '../../runtime/logger.ts';
-import type { KeeperMetrics } from '../metrics.ts';
+import type { Counter } from 'prom-client';
+import { z } from 'zod';
+import type { Logger } from './logger.ts';
 
 export type TimedJob = {
   /** A metric's label (`task`; Prometheus has a `job` of its own): one word of ours. */
@@ -27,10 +28,18 @@ export function isCronExpression(text: string): boolean {
   return cron.validate(text);
 }
 
+/** A setting that says when a job runs. */
+export const cronOption = z
+  .string()
+  .refine(
+    isCronExpression,
+    'expected a cron expression: minute, hour, day, month, day of the week',
+  );
+
 export function createTimedJobs(
   jobs: readonly TimedJob[],
   logger: Logger,
-  metrics: Pick<KeeperMetrics, 'housekeeping'>,
+  metrics: { housekeeping: Counter<'task' | 'result'> },
 ): TimedJobs {
   const abort = new AbortController();
   const running = new Map<string, Promise<void>>();

@@ -1,7 +1,7 @@
 /** What our wallets hold, in one call. */
 import { type Address, erc20Abi, multicall3Abi, type PublicClient } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
-import { within } from '../chain/deadline.ts';
+import { within } from '../deadline.ts';
 
 export type Holding = {
   wallet: Address;

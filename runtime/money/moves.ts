@@ -1,15 +1,43 @@
 /**
- * What the keeper moves of its own money: sweeps to the cold address, swaps of earned USDG for ETH, and the approvals
- * for them. A row is written, amount and all, before its intent is handed to the sender. Rows stay for ever: they are
- * a few a week, and the numbers of intents rest on them. Every write is made under the fence, as the journal's are.
+ * What a process moves of its own money: sweeps to the cold address, swaps of earned USDG for ETH and the approvals for
+ * them, ETH from the treasury. A row is written, amount and all, before its intent is handed to the sender. Rows stay
+ * for ever: they are a few a day at most, and the numbers of intents rest on them. Every write is made under the fence,
+ * as the journal's are.
  */
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { Address, Hex } from 'viem';
-import { fenced } from '../../runtime/store/fenced.ts';
-import { type Fence, unfenced } from '../../runtime/store/lead.ts';
-import type { KeeperTables, MoveRow } from './migrations.ts';
+import { fenced } from '../store/fenced.ts';
+import { type Fence, unfenced } from '../store/lead.ts';
 
-export type MoveKind = 'sweep' | 'topup' | 'approve';
+/** One transaction with which a process moves its own money, written before it was handed to the sender. */
+export type MoveRow = {
+  intent_key: string;
+  kind: string;
+  wallet: string;
+  /** 1, 2 … per wallet and kind. */
+  number: number;
+  counterparty: string;
+  amount_usdg: string;
+  /** ETH that it sends; null in moves of USDG. */
+  amount_wei: string | null;
+  created_ms: number;
+  updated_ms: number;
+  outcome: string;
+  tx_hash: string | null;
+  moved_usdg: string | null;
+  received_wei: string | null;
+  gas_used: string | null;
+  gas_price_wei: string | null;
+  gas_l1: string | null;
+  cost_usdg: string | null;
+  settled: number;
+};
+
+/** The table of a process: one layout under two names. */
+export type MoveTable = 'keeper_moves' | 'relay_moves';
+
+/** `fund`: ETH from the treasury to a wallet. */
+export type MoveKind = 'sweep' | 'topup' | 'approve' | 'fund';
 
 export type Move = {
   intentKey: string;
@@ -21,6 +49,8 @@ export type Move = {
   counterparty: Address;
   /** What was decided to move or approve, USDG base units. */
   amountUsdg: bigint;
+  /** What was decided to send of ETH, wei; zero in moves of USDG. */
+  amountWei: bigint;
   createdMs: number;
   updatedMs: number;
   /** Tag of the sender's state; "submitting" before the first, "never_submitted" when there was none. */
@@ -38,7 +68,7 @@ export type Move = {
 
 export type NewMove = Pick<
   Move,
-  'intentKey' | 'kind' | 'wallet' | 'number' | 'counterparty' | 'amountUsdg'
+  'intentKey' | 'kind' | 'wallet' | 'number' | 'counterparty' | 'amountUsdg' | 'amountWei'
 >;
 
 type MoveChange = Partial<
@@ -60,6 +90,8 @@ export type Moves = {
   unsettled(): Promise<Move[]>;
   /** What top-ups decided since then have swapped or may still swap, USDG base units. */
   toppedUpSince(sinceMs: number): Promise<bigint>;
+  /** What the treasury has sent or may still send by what was decided since then, wei. */
+  fundedSince(sinceMs: number): Promise<bigint>;
 };
 
 /** Outcomes after which a move has not happened and never will. */
@@ -71,21 +103,33 @@ const NEVER: ReadonlySet<string> = new Set([
   'never_submitted',
 ]);
 
-export function createMoves(
-  db: Kysely<KeeperTables>,
-  now: () => number,
-  fence: Fence = unfenced,
+export function createMoves<Table extends MoveTable>(
+  given: Kysely<Record<Table, MoveRow>>,
+  options: { table: Table; now: () => number; fence?: Fence },
 ): Moves {
-  const write = (work: (trx: Transaction<KeeperTables>) => Promise<void>): Promise<void> =>
+  const { now, fence = unfenced } = options;
+  // One layout under either name: for the types it is called `moves`.
+  const db = given as unknown as Kysely<{ moves: MoveRow }>;
+  const table = options.table as unknown as 'moves';
+  const write = (work: (trx: Transaction<{ moves: MoveRow }>) => Promise<void>): Promise<void> =>
     fenced(db, fence, work);
   const newest = (wallet: Address, kind: MoveKind) =>
     db
-      .selectFrom('keeper_moves')
+      .selectFrom(table)
       .selectAll()
       .where('wallet', '=', wallet)
       .where('kind', '=', kind)
       .orderBy('number', 'desc')
       .limit(1);
+  const decidedSince = async (kind: MoveKind, sinceMs: number) => {
+    const rows = await db
+      .selectFrom(table)
+      .select(['outcome', 'amount_usdg', 'amount_wei'])
+      .where('kind', '=', kind)
+      .where('created_ms', '>=', sinceMs)
+      .execute();
+    return rows.filter(({ outcome }) => !NEVER.has(outcome));
+  };
   return {
     async last(wallet, kind) {
       const row = await newest(wallet, kind).executeTakeFirst();
@@ -101,6 +145,7 @@ export function createMoves(
       const fresh = {
         counterparty: move.counterparty,
         amount_usdg: move.amountUsdg.toString(),
+        amount_wei: move.amountWei === 0n ? null : move.amountWei.toString(),
         created_ms: now(),
         updated_ms: now(),
         outcome: 'submitting',
@@ -116,7 +161,7 @@ export function createMoves(
       const { intentKey, kind, wallet, number } = move;
       await write(async (trx) => {
         await trx
-          .insertInto('keeper_moves')
+          .insertInto(table)
           .values({ intent_key: intentKey, kind, wallet, number, ...fresh })
           .onConflict((conflict) => conflict.column('intent_key').doUpdateSet(fresh))
           .execute();
@@ -127,7 +172,7 @@ export function createMoves(
       const text = (value: bigint | null) => (value === null ? null : value.toString());
       await write(async (trx) => {
         await trx
-          .updateTable('keeper_moves')
+          .updateTable(table)
           .set({
             outcome: change.outcome,
             updated_ms: now(),
@@ -149,7 +194,7 @@ export function createMoves(
 
     async unsettled() {
       const rows = await db
-        .selectFrom('keeper_moves')
+        .selectFrom(table)
         .selectAll()
         .where('settled', '=', 0)
         .orderBy('created_ms')
@@ -159,15 +204,13 @@ export function createMoves(
     },
 
     async toppedUpSince(sinceMs) {
-      const rows = await db
-        .selectFrom('keeper_moves')
-        .select(['outcome', 'amount_usdg'])
-        .where('kind', '=', 'topup')
-        .where('created_ms', '>=', sinceMs)
-        .execute();
-      return rows
-        .filter(({ outcome }) => !NEVER.has(outcome))
-        .reduce((sum, { amount_usdg }) => sum + BigInt(amount_usdg), 0n);
+      const rows = await decidedSince('topup', sinceMs);
+      return rows.reduce((sum, row) => sum + BigInt(row.amount_usdg), 0n);
+    },
+
+    async fundedSince(sinceMs) {
+      const rows = await decidedSince('fund', sinceMs);
+      return rows.reduce((sum, row) => sum + BigInt(row.amount_wei ?? '0'), 0n);
     },
   };
 }
@@ -182,6 +225,7 @@ function moveOf(row: Selectable<MoveRow>): Move {
     number: row.number,
     counterparty: row.counterparty as Address,
     amountUsdg: BigInt(row.amount_usdg),
+    amountWei: BigInt(row.amount_wei ?? '0'),
     createdMs: row.created_ms,
     updatedMs: row.updated_ms,
     outcome: row.outcome,
