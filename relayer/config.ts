@@ -14,7 +14,10 @@ import {
 import { httpOptions } from '../runtime/http/server.ts';
 import { keyOptions } from '../runtime/keys/wallets.ts';
 import { senderOptions } from '../runtime/sender/options.ts';
+import type { QuarantinePolicy } from './quarantine.ts';
 import type { RelayPolicy } from './relay.ts';
+
+const dollars = z.string().regex(/^\d+(\.\d{1,6})?$/, 'expected dollars with at most 6 decimals');
 
 export const relayOptions = z.object({
   RELAYER_PORT: option(portOption.default(8081), {
@@ -31,9 +34,7 @@ export const relayOptions = z.object({
     example: '25',
   }),
   RELAY_FEE_STEP_USDG: option(
-    z
-      .string()
-      .regex(/^\d+(\.\d{1,6})?$/, 'expected dollars with at most 6 decimals')
+    dollars
       .refine((text) => (parseDecimal(text, 6) ?? 0n) > 0n, 'expected more than zero')
       .default('0.01'),
     { description: 'Quotes are whole multiples of this, in dollars.', example: '0.01' },
@@ -66,6 +67,20 @@ export const relayOptions = z.object({
     description: 'Gas that the relayer may spend in a UTC day, in ETH; beyond it, 503.',
     example: '1',
   }),
+  RELAY_LOSS_LIMIT_USDG: option(dollars.default('2'), {
+    description:
+      'A session key whose reverted transactions cost more than this within the window (less what its others brought above their gas) is kept out for a while, in dollars.',
+    example: '2',
+  }),
+  RELAY_LOSS_WINDOW_SECONDS: option(intOption(60, 86_400).default(3_600), {
+    description: 'The window in which the losses of a key are counted, in seconds.',
+    example: '3600',
+  }),
+  RELAY_QUARANTINE_SECONDS: option(intOption(1, 86_400).default(600), {
+    description:
+      'How long a key is kept out the first time, in seconds; each time in a row twice as long, at most a day.',
+    example: '600',
+  }),
   RELAY_LOG_LOOKBACK_BLOCKS: option(intOption(0, 1_000_000).default(10_000), {
     description: 'How many blocks are searched for the transaction that used a nonce.',
     example: '10000',
@@ -97,6 +112,14 @@ export function policyOf(config: RelayerConfig): RelayPolicy {
     maxGas: BigInt(config.RELAY_MAX_GAS),
     maxInFlight: config.RELAY_MAX_IN_FLIGHT,
     logLookback: BigInt(config.RELAY_LOG_LOOKBACK_BLOCKS),
+  };
+}
+
+export function quarantineOf(config: RelayerConfig): QuarantinePolicy {
+  return {
+    limit: parseDecimal(config.RELAY_LOSS_LIMIT_USDG, 6) ?? 0n,
+    windowMs: config.RELAY_LOSS_WINDOW_SECONDS * 1_000,
+    firstMs: config.RELAY_QUARANTINE_SECONDS * 1_000,
   };
 }
 

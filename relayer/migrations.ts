@@ -33,7 +33,46 @@ type GasRow = {
   wei: string;
 };
 
-export type RelayTables = { relay_slots: SlotRow; relay_gas: GasRow };
+/** What one settled intent cost and brought (ledger.ts). */
+type LedgerRow = {
+  intent_key: string;
+  digest: string;
+  module: string;
+  account: string;
+  key: string;
+  /** UTC day of the settlement, unix days. */
+  day: number;
+  /** Unix milliseconds of the settlement. */
+  settled_at: number;
+  outcome: 'mined' | 'reverted';
+  hash: string;
+  /** Gas paid: wei as decimal text, and USDG base units at the ETH price of then, rounded up. */
+  gas_wei: string;
+  gas_usdg: number;
+  /** USDG base units; 0 where the action did not run. */
+  fee_usdg: number;
+  /** Dollars x 1e18 per ETH as decimal text. */
+  eth_price: string;
+};
+
+/** Keys that are, or lately were, kept out for what they cost (quarantine.ts). */
+type QuarantineRow = {
+  key: string;
+  /** How many quarantines in a row. */
+  strikes: number;
+  /** Unix milliseconds. */
+  started_at: number;
+  until: number;
+  /** USDG base units lost within the window when it began. */
+  lost_usdg: number;
+};
+
+export type RelayTables = {
+  relay_slots: SlotRow;
+  relay_gas: GasRow;
+  relay_ledger: LedgerRow;
+  relay_quarantine: QuarantineRow;
+};
 
 export const relayMigrations: Readonly<Record<string, Migration>> = {
   'relay-001-slots': {
@@ -80,6 +119,49 @@ export const relayMigrations: Readonly<Record<string, Migration>> = {
         .addColumn('wei', 'text', (column) => column.notNull())
         .execute();
       await db.schema.createIndex('relay_gas_day').on('relay_gas').columns(['day']).execute();
+    },
+  },
+  'relay-003-ledger': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema
+        .createTable('relay_ledger')
+        .addColumn('intent_key', 'text', (column) => column.primaryKey())
+        .addColumn('digest', 'text', (column) => column.notNull())
+        .addColumn('module', 'text', (column) => column.notNull())
+        .addColumn('account', 'text', (column) => column.notNull())
+        .addColumn('key', 'text', (column) => column.notNull())
+        .addColumn('day', 'bigint', (column) => column.notNull())
+        .addColumn('settled_at', 'bigint', (column) => column.notNull())
+        .addColumn('outcome', 'text', (column) => column.notNull())
+        .addColumn('hash', 'text', (column) => column.notNull())
+        .addColumn('gas_wei', 'text', (column) => column.notNull())
+        .addColumn('gas_usdg', 'bigint', (column) => column.notNull())
+        .addColumn('fee_usdg', 'bigint', (column) => column.notNull())
+        .addColumn('eth_price', 'text', (column) => column.notNull())
+        .execute();
+      await db.schema
+        .createIndex('relay_ledger_key')
+        .on('relay_ledger')
+        .columns(['key', 'settled_at'])
+        .execute();
+      await db.schema
+        .createIndex('relay_ledger_day')
+        .on('relay_ledger')
+        .columns(['day', 'key'])
+        .execute();
+      await db.schema
+        .createIndex('relay_ledger_digest')
+        .on('relay_ledger')
+        .columns(['digest'])
+        .execute();
+      await db.schema
+        .createTable('relay_quarantine')
+        .addColumn('key', 'text', (column) => column.primaryKey())
+        .addColumn('strikes', 'integer', (column) => column.notNull())
+        .addColumn('started_at', 'bigint', (column) => column.notNull())
+        .addColumn('until', 'bigint', (column) => column.notNull())
+        .addColumn('lost_usdg', 'bigint', (column) => column.notNull())
+        .execute();
     },
   },
 };

@@ -34,6 +34,11 @@ export function currentFee(
   return (steps === 0n ? 1n : steps) * policy.step;
 }
 
+/** What `gasWei` was worth in USDG, rounded up. */
+export function gasInUsdg(gasWei: bigint, ethPrice: bigint): bigint {
+  return mulDivUp(gasWei, ethPrice, PER_USDG);
+}
+
 /** The quote that still binds at `now` (unix seconds), or null. */
 export function standingQuote(quote: Quote | null, now: number): Quote | null {
   return quote !== null && now <= quote.expiresAt ? quote : null;

@@ -1,7 +1,7 @@
 /**
  * The relay: a signed action in, one transaction at most, a true answer out.
  *
- * Order: schema, what the slot already holds, signature, rate of the key; then one aggregated read for nonce, grant,
+ * Order: schema, what the slot already holds, signature, rate and quarantine of the key; then one aggregated read for nonce, grant,
  * deadline, limits, pauses and balances; then the slot's row; then the simulation, and from its gas the fee; then the
  * claim, and only then the sender. A digest whose slot is claimed meets none of these again: its intent has the answer.
  */
@@ -20,6 +20,7 @@ import { checkSignature } from './checks/signature.ts';
 import { feeRefusal } from './fee.ts';
 import type { GasBudget } from './gas-budget.ts';
 import type { KeyLimiter } from './key-limiter.ts';
+import type { Ledger } from './ledger.ts';
 import { currentFee, type FeePolicy } from './quote.ts';
 import type { Refusal } from './refusal.ts';
 import { senderStateOf } from './slot-state.ts';
@@ -48,6 +49,7 @@ export type RelayDeps = {
   slots: SlotStore;
   limiter: KeyLimiter;
   budget: GasBudget;
+  ledger: Pick<Ledger, 'quarantineOf'>;
   health: StoreHealth;
   logger: Logger;
   chain: {
@@ -222,6 +224,16 @@ export function createRelay(deps: RelayDeps): Relay {
         code: 'RATE_LIMITED',
         message: 'this key posts too many actions: wait and retry',
         retryAfterSeconds: token.retryAfterSeconds,
+      });
+    }
+    const quarantine = await deps.ledger.quarantineOf(action.key);
+    if (quarantine !== null) {
+      return refused({
+        code: 'RATE_LIMITED',
+        message:
+          'this key is kept out for a while: its actions reverted in blocks and cost the relayer their gas',
+        details: { until: Math.ceil(quarantine.until / 1_000) },
+        retryAfterSeconds: Math.max(1, Math.ceil((quarantine.until - now()) / 1_000)),
       });
     }
     return await sharing(digest, () => relayNew({ id, digest, action, signature }));

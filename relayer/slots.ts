@@ -55,10 +55,10 @@ export function intentKey(digest: Hex, attempt: number): string {
   return `relay:${digest}:${attempt}`;
 }
 
-/** The digest of a key that `intentKey` made; null for any other. */
-export function digestOfIntent(key: string): Hex | null {
-  const match = /^relay:(0x[0-9a-f]{64}):\d+$/.exec(key);
-  return match === null ? null : (match[1] as Hex);
+/** What a key that `intentKey` made is of; null for any other. */
+export function attemptOfIntent(key: string): { digest: Hex; attempt: number } | null {
+  const match = /^relay:(0x[0-9a-f]{64}):(\d+)$/.exec(key);
+  return match === null ? null : { digest: match[1] as Hex, attempt: Number(match[2]) };
 }
 
 /** More than this many replaced or displaced transactions for one action point at a fault, not at bad luck. */

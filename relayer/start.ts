@@ -22,14 +22,16 @@ import { findExecution } from './chain/executed.ts';
 import { createMarksReader } from './chain/marks.ts';
 import { createSessionReader } from './chain/session.ts';
 import { simulate } from './chain/simulate.ts';
-import { gasBudgetWei, policyOf, type RelayerConfig } from './config.ts';
+import { gasBudgetWei, policyOf, quarantineOf, type RelayerConfig } from './config.ts';
 import { createGasBudget, type GasBudget } from './gas-budget.ts';
 import { createKeyLimiter } from './key-limiter.ts';
+import { createLedger } from './ledger.ts';
 import { watchRelay } from './metrics.ts';
 import { type RelayTables, relayMigrations } from './migrations.ts';
 import { relayErrorBody } from './refusal.ts';
 import { createRelay } from './relay.ts';
 import { createServer } from './server.ts';
+import { createSettlement } from './settlement.ts';
 import { createSlotStore } from './slot-store.ts';
 import { createStoreHealth } from './store-health.ts';
 import { createUpkeep } from './upkeep.ts';
@@ -90,6 +92,7 @@ export async function startRelayer(
   });
   const slots = createSlotStore(store.db);
   const budget = createGasBudget(store.db, gasBudgetWei(config));
+  const ledger = createLedger(store.db, quarantineOf(config));
   const health = createStoreHealth(slots.probe);
   const limiter = createKeyLimiter({
     perMinute: config.RELAY_KEY_REQUESTS_PER_MINUTE,
@@ -104,6 +107,7 @@ export async function startRelayer(
     slots,
     limiter,
     budget,
+    ledger,
     health,
     logger: logger.child({ module: 'relay' }),
     chain: {
@@ -123,7 +127,27 @@ export async function startRelayer(
     gasSpentWei: budget.spentWei,
     limitedKeys: limiter.size,
   });
-  const upkeep = createUpkeep({ sender, slots, budget, relay, health, logger });
+  const quarantines = metrics.counter(
+    'quarantines_total',
+    'Times that a session key was kept out for what its reverts cost.',
+  );
+  const upkeep = createUpkeep({
+    sender,
+    slots,
+    budget,
+    settlement: createSettlement({
+      sender,
+      slots,
+      ledger,
+      budget,
+      ethPrice: async () => (await marks.read()).ethPrice,
+      onQuarantine: () => quarantines.inc(),
+      logger,
+    }),
+    relay,
+    health,
+    logger,
+  });
   try {
     await budget.load();
     await sender.start();

@@ -1,13 +1,14 @@
 /**
  * What the relayer does without being asked: goes on with accepted actions after a restart, or when their transaction
- * was displaced while no client waited; counts gas; forgets quotes that nobody took.
+ * was displaced while no client waited; keeps the books; forgets quotes that nobody took.
  */
 import type { Logger } from '../runtime/logger.ts';
 import type { Sender } from '../runtime/sender/types.ts';
 import type { GasBudget } from './gas-budget.ts';
 import type { Relay } from './relay.ts';
+import type { Settlement } from './settlement.ts';
 import type { SlotStore } from './slot-store.ts';
-import { digestOfIntent, intentKey, type Slot } from './slots.ts';
+import { attemptOfIntent, intentKey, type Slot } from './slots.ts';
 import type { StoreHealth } from './store-health.ts';
 
 export type Upkeep = {
@@ -29,12 +30,13 @@ export function createUpkeep(deps: {
   sender: Sender;
   slots: SlotStore;
   budget: GasBudget;
+  settlement: Settlement;
   relay: Relay;
   health: StoreHealth;
   logger: Logger;
   now?: () => number;
 }): Upkeep {
-  const { sender, slots, budget, relay, health, logger } = deps;
+  const { sender, slots, budget, settlement, relay, health, logger } = deps;
   const now = deps.now ?? Date.now;
   const tasks = new Set<Promise<void>>();
   let stopped = false;
@@ -56,14 +58,12 @@ export function createUpkeep(deps: {
   };
 
   const unsubscribe = sender.onChange(({ key, state }) => {
-    const digest = digestOfIntent(key);
-    if (digest === null) return;
-    if (state.tag === 'mined' || state.tag === 'reverted') {
-      run('counting gas', () => budget.record(key, state));
-    }
+    const attempt = attemptOfIntent(key);
+    if (attempt === null) return;
+    run('booking a settled action', () => settlement.settle(key, state));
     // Refused, cancelled or superseded: whether a client waits or not, the slot moves on.
     if (state.tag === 'refused' || state.tag === 'cancelled' || state.tag === 'superseded') {
-      run('going on with an action', () => resume(digest));
+      run('going on with an action', () => resume(attempt.digest));
     }
   });
 
@@ -83,6 +83,7 @@ export function createUpkeep(deps: {
 
   const tidy = async (): Promise<void> => {
     await health.recheck();
+    await settlement.catchUp();
     await budget.load();
     await slots.purge(Math.floor(now() / 1_000) - KEEP_UNSENT_SECONDS);
   };
