@@ -5,7 +5,12 @@ import type { Metrics } from '../runtime/metrics.ts';
 
 export function watchRelay(
   metrics: Metrics,
-  read: { inFlight: () => number; gasSpentWei: () => bigint; limitedKeys: () => number },
+  read: {
+    inFlight: () => number;
+    gasSpentWei: () => bigint;
+    limitedKeys: () => number;
+    trailDropped: () => number;
+  },
 ): void {
   const gauge = (name: string, help: string, value: () => number): void => {
     metrics.registry.registerMetric(
@@ -24,4 +29,9 @@ export function watchRelay(
     toNumber(read.gasSpentWei(), 18),
   );
   gauge('rate_limited_keys_count', 'Session keys whose rate is remembered.', read.limitedKeys);
+  gauge(
+    'trail_lines_dropped_count',
+    'Lines about actions that were left out since the start.',
+    read.trailDropped,
+  );
 }

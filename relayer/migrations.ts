@@ -1,5 +1,6 @@
 /** The relayer's own tables, beside the sender's in the same store. */
 import type { Kysely, Migration } from 'kysely';
+import { trailMigrations, type TrailTables } from './trail-tables.ts';
 
 export type SlotRow = {
   module: string;
@@ -72,7 +73,7 @@ export type RelayTables = {
   relay_gas: GasRow;
   relay_ledger: LedgerRow;
   relay_quarantine: QuarantineRow;
-};
+} & TrailTables;
 
 export const relayMigrations: Readonly<Record<string, Migration>> = {
   'relay-001-slots': {
@@ -164,4 +165,5 @@ export const relayMigrations: Readonly<Record<string, Migration>> = {
         .execute();
     },
   },
+  ...trailMigrations,
 };

@@ -29,6 +29,8 @@ import { admit, type Slot } from './slots.ts';
 import { createStopSignal } from './stop-signal.ts';
 import type { StoreHealth } from './store-health.ts';
 import { type SubmissionDeps, submitSlot } from './submission.ts';
+import { outcomeLine } from './trail-lines.ts';
+import type { Trail } from './trail.ts';
 import { createVetting, executeCalldata } from './vetting.ts';
 
 export type RelayPolicy = {
@@ -51,6 +53,7 @@ export type RelayDeps = {
   budget: GasBudget;
   ledger: Pick<Ledger, 'quarantineOf'>;
   health: StoreHealth;
+  trail: Trail;
   logger: Logger;
   chain: {
     session: SessionReader;
@@ -83,7 +86,7 @@ const STOPPING: Refusal = {
 };
 
 export function createRelay(deps: RelayDeps): Relay {
-  const { policy, sender, slots, chain, logger } = deps;
+  const { policy, sender, slots, chain, trail, logger } = deps;
   const module = deps.deployment.sessionModule;
   const now = deps.now ?? Date.now;
   const vetting = createVetting(deps);
@@ -97,16 +100,22 @@ export function createRelay(deps: RelayDeps): Relay {
     sender,
     slots,
     prepare: (slot) => vetting.again(slot),
-    intentOf: (slot, key, gas) => ({
-      key,
-      kind: 'relay',
-      to: module,
-      data: executeCalldata(slot.action, slot.signature),
-      value: 0n,
-      gas: (gas * (100n + policy.gasHeadroomPercent)) / 100n,
-      notAfter: slot.action.deadline,
-      meta: { digest: slot.digest },
-    }),
+    intentOf: (slot, key, measured) => {
+      const gas = (measured * (100n + policy.gasHeadroomPercent)) / 100n;
+      const { digest, action } = slot;
+      const detail = `attempt ${slot.attempt}, gas limit ${gas}, not after ${action.deadline}`;
+      trail.note({ digest, what: 'handed over', detail });
+      return {
+        key,
+        kind: 'relay',
+        to: module,
+        data: executeCalldata(action, slot.signature),
+        value: 0n,
+        gas,
+        notAfter: action.deadline,
+        meta: { digest },
+      };
+    },
     nonceUsed: async (slot) =>
       (await chain.nonceUsed(slot.id.account, slot.id.nonce))
         ? await vetting.nonceUsedRefusal(slot.action, slot.digest)
@@ -135,7 +144,7 @@ export function createRelay(deps: RelayDeps): Relay {
   };
 
   /** A version whose slot nobody has claimed yet. */
-  const relayNew = async (version: Version): Promise<Outcome> => {
+  const relayNew = async (version: Version, run: { hasSlot: boolean }): Promise<Outcome> => {
     if (deps.budget.exhausted()) {
       return refused({
         code: 'PAUSED',
@@ -149,14 +158,19 @@ export function createRelay(deps: RelayDeps): Relay {
     if (refusal !== null) return refused(refusal);
 
     const slot = await slots.open(version);
+    run.hasSlot = true;
+    const passed = `signature, rate, gas budget, and at block time ${session.blockTime}: nonce, grant, deadline, limits, pause, balance`;
+    trail.note({ digest, what: 'checked', detail: passed });
     const held = await heldBy(slot, digest);
     if (held !== null) return held;
 
-    const run = await vetting.dryRun(version, session);
-    if (run.tag === 'refused') return refused(run.refusal);
+    const dry = await vetting.dryRun(version, session);
+    if (dry.tag === 'refused') return refused(dry.refusal);
     // An action without a fee was measured without its payment.
-    const gas = action.fee === 0n ? run.gas + FEE_PAYMENT_GAS : run.gas;
+    const gas = action.fee === 0n ? dry.gas + FEE_PAYMENT_GAS : dry.gas;
     const current = currentFee({ gas, ...marks }, policy.fee);
+    const priced = `gas ${gas} at ${marks.gasPriceWei} wei costs ${current} USDG base units; signed ${action.fee}`;
+    trail.note({ digest, what: 'simulated', detail: priced });
     const unpaid = await feeRefusal(slots, {
       slot,
       offered: action.fee,
@@ -170,7 +184,14 @@ export function createRelay(deps: RelayDeps): Relay {
     // Nothing is accepted that this process may not be able to hand over.
     if (stopping) return refused(STOPPING);
     const claimed = await slots.claim(version, current);
-    if (claimed !== null) return await submit(claimed, run.gas);
+    if (claimed !== null) {
+      trail.note({
+        digest,
+        what: 'claimed',
+        detail: `fee ${action.fee}, attempt ${claimed.attempt}`,
+      });
+      return await submit(claimed, dry.gas);
+    }
     const lost = await heldBy(await slots.find(version.id), digest);
     return (
       lost ??
@@ -209,6 +230,16 @@ export function createRelay(deps: RelayDeps): Relay {
     const { action, signature } = parsed;
     const digest = actionDigest(action, module);
     const id = { module, account: action.account, nonce: action.nonce };
+    const run = { hasSlot: false };
+    const outcome = await relayVersion({ id, digest, action, signature }, run);
+    const line = { digest, ...outcomeLine(outcome) };
+    if (run.hasSlot) trail.note(line);
+    else trail.noteStranger(line);
+    return outcome;
+  };
+
+  const relayVersion = async (version: Version, run: { hasSlot: boolean }): Promise<Outcome> => {
+    const { id, digest, action, signature } = version;
     const admission = admit(await slots.find(id), digest);
     // The signature that is on record was checked when it came.
     if (admission.tag !== 'same' || admission.slot.signature !== signature) {
@@ -216,6 +247,7 @@ export function createRelay(deps: RelayDeps): Relay {
       const signed = await checkSignature({ digest, signature, key, sessionModule: module });
       if (!signed.ok) return refused(signed.refusal);
     }
+    run.hasSlot = admission.tag !== 'open';
     if (admission.tag === 'same') return await sharing(digest, () => submit(admission.slot, null));
     if (admission.tag === 'taken') return await takenBy(admission.slot);
     const token = deps.limiter.take(`${action.account}:${action.key}`);
@@ -236,7 +268,7 @@ export function createRelay(deps: RelayDeps): Relay {
         retryAfterSeconds: Math.max(1, Math.ceil((quarantine.until - now()) / 1_000)),
       });
     }
-    return await sharing(digest, () => relayNew({ id, digest, action, signature }));
+    return await sharing(digest, () => relayNew(version, run));
   };
 
   return {

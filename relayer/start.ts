@@ -34,6 +34,9 @@ import { createServer } from './server.ts';
 import { createSettlement } from './settlement.ts';
 import { createSlotStore } from './slot-store.ts';
 import { createStoreHealth } from './store-health.ts';
+import { attemptOfIntent } from './slots.ts';
+import { stateLine } from './trail-lines.ts';
+import { createTrail } from './trail.ts';
 import { createUpkeep } from './upkeep.ts';
 
 const MAX_LIMITED_KEYS = 10_000;
@@ -99,6 +102,11 @@ export async function startRelayer(
     maxKeys: MAX_LIMITED_KEYS,
   });
   const marks = createMarksReader(client, deployment, senderSettings(config).tip);
+  const trail = createTrail(store.db, logger.child({ module: 'trail' }));
+  const unwatch = sender.onChange(({ key, state }) => {
+    const attempt = attemptOfIntent(key);
+    if (attempt !== null) trail.note({ digest: attempt.digest, ...stateLine(state) });
+  });
   const policy = policyOf(config);
   const relay = createRelay({
     deployment,
@@ -109,6 +117,7 @@ export async function startRelayer(
     budget,
     ledger,
     health,
+    trail,
     logger: logger.child({ module: 'relay' }),
     chain: {
       session: createSessionReader(client, deployment),
@@ -126,6 +135,7 @@ export async function startRelayer(
     inFlight: relay.inFlight,
     gasSpentWei: budget.spentWei,
     limitedKeys: limiter.size,
+    trailDropped: trail.dropped,
   });
   const quarantines = metrics.counter(
     'quarantines_total',
@@ -146,6 +156,7 @@ export async function startRelayer(
     }),
     relay,
     health,
+    trail,
     logger,
   });
   try {
@@ -188,6 +199,8 @@ export async function startRelayer(
         await listening.close(CLOSE_MS);
         await upkeep.stop();
         await sender.stop(DRAIN_MS);
+        unwatch();
+        await trail.stop();
         marks.stop();
         await store.close();
       },
@@ -196,6 +209,7 @@ export async function startRelayer(
     marks.stop();
     await upkeep.stop();
     await sender.stop(0);
+    await trail.stop();
     await store.close();
     throw error;
   }

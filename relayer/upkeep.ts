@@ -10,6 +10,7 @@ import type { Settlement } from './settlement.ts';
 import type { SlotStore } from './slot-store.ts';
 import { attemptOfIntent, intentKey, type Slot } from './slots.ts';
 import type { StoreHealth } from './store-health.ts';
+import type { Trail } from './trail.ts';
 
 export type Upkeep = {
   /** Picks up what an earlier process left; call after the sender has started. */
@@ -25,6 +26,8 @@ const LOOK_BACK_SECONDS = 3_600;
 const LATE_SECONDS = 60;
 const KEEP_UNSENT_SECONDS = 3_600;
 const MAX_RESUMED = 1_000;
+/** The trail is for finding out what happened lately. */
+const KEEP_TRAIL_MS = 30 * 86_400_000;
 
 export function createUpkeep(deps: {
   sender: Sender;
@@ -33,10 +36,11 @@ export function createUpkeep(deps: {
   settlement: Settlement;
   relay: Relay;
   health: StoreHealth;
+  trail: Pick<Trail, 'prune'>;
   logger: Logger;
   now?: () => number;
 }): Upkeep {
-  const { sender, slots, budget, settlement, relay, health, logger } = deps;
+  const { sender, slots, budget, settlement, relay, health, trail, logger } = deps;
   const now = deps.now ?? Date.now;
   const tasks = new Set<Promise<void>>();
   let stopped = false;
@@ -86,6 +90,7 @@ export function createUpkeep(deps: {
     await settlement.catchUp();
     await budget.load();
     await slots.purge(Math.floor(now() / 1_000) - KEEP_UNSENT_SECONDS);
+    await trail.prune(now() - KEEP_TRAIL_MS);
   };
   let inRound = false;
   const round = async (): Promise<void> => {
