@@ -1,15 +1,51 @@
-/** `npm run relayer`: one relayer process, configured by the environment (see .env.example). */
+/**
+ * `npm run relayer [-- run | why <digest> | statement | quarantine list | quarantine release <key>]`
+ *   run        relays until stopped (default), configured by the environment (see .env.example)
+ *   why        prints every check and state of an action with its time
+ *   statement  prints fees and gas: [--since 2026-11-01 | 7d] [--by day | key | account] [--csv]
+ *   quarantine lists the keys that are kept out, or lets one in again
+ */
 import { loadConfig, loadEnvFile } from '../runtime/config.ts';
 import { runProcess, sayFault } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
+import { parseArguments } from './cli/arguments.ts';
+import { runQuarantine } from './cli/quarantine.ts';
+import { runStatement } from './cli/statement.ts';
+import { runWhy } from './cli/why.ts';
 import { relayerOptions } from './config.ts';
 import { startRelayer } from './start.ts';
 
-try {
+const write = (text: string): void => void process.stdout.write(text);
+const say = (line: string): void => write(`${line}\n`);
+
+/** Returns the exit code of a command; of a relayer that runs, nothing: it ends the process itself. */
+async function main(): Promise<number | null> {
+  const command = parseArguments(process.argv.slice(2));
+  if (command.tag === 'usage') {
+    process.stderr.write(`${command.text}\n`);
+    return 2;
+  }
   loadEnvFile();
-  const config = loadConfig(relayerOptions);
-  const logger = createLogger('relayer', config.LOG_LEVEL);
-  await runProcess(logger, () => startRelayer(config, logger));
+  switch (command.tag) {
+    case 'why':
+      return await runWhy(command.digest, process.env, say);
+    case 'statement':
+      return await runStatement(command, process.env, write);
+    case 'quarantine':
+      return await runQuarantine(command.release, process.env, say);
+    case 'run': {
+      const config = loadConfig(relayerOptions);
+      const logger = createLogger('relayer', config.LOG_LEVEL);
+      await runProcess(logger, () => startRelayer(config, logger));
+      return null;
+    }
+  }
+  return command satisfies never;
+}
+
+try {
+  const code = await main();
+  if (code !== null) process.exitCode = code;
 } catch (error) {
   sayFault(error, createLogger('relayer', 'info'));
   process.exitCode = 1;

@@ -1,5 +1,6 @@
 /** The relayer's own tables, beside the sender's in the same store. */
 import type { Kysely, Migration } from 'kysely';
+import { moneyMigrations, type MoneyTables } from './money/tables.ts';
 import { trailMigrations, type TrailTables } from './trail-tables.ts';
 
 export type SlotRow = {
@@ -73,7 +74,8 @@ export type RelayTables = {
   relay_gas: GasRow;
   relay_ledger: LedgerRow;
   relay_quarantine: QuarantineRow;
-} & TrailTables;
+} & TrailTables &
+  MoneyTables;
 
 export const relayMigrations: Readonly<Record<string, Migration>> = {
   'relay-001-slots': {
@@ -166,4 +168,5 @@ export const relayMigrations: Readonly<Record<string, Migration>> = {
     },
   },
   ...trailMigrations,
+  ...moneyMigrations,
 };

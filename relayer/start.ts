@@ -15,7 +15,7 @@ import { createMetrics } from '../runtime/metrics.ts';
 import type { ReadinessCheck } from '../runtime/readiness.ts';
 import { senderSettings } from '../runtime/sender/options.ts';
 import { createSender, type SenderDeps } from '../runtime/sender/sender.ts';
-import { type SenderTables, senderMigrations } from '../runtime/sender/tables.ts';
+import type { SenderTables } from '../runtime/sender/tables.ts';
 import type { Sender } from '../runtime/sender/types.ts';
 import { openStore } from '../runtime/store/store.ts';
 import { findExecution } from './chain/executed.ts';
@@ -27,12 +27,12 @@ import { createGasBudget, type GasBudget } from './gas-budget.ts';
 import { createKeyLimiter } from './key-limiter.ts';
 import { createLedger } from './ledger.ts';
 import { watchRelay } from './metrics.ts';
-import { type RelayTables, relayMigrations } from './migrations.ts';
 import { relayErrorBody } from './refusal.ts';
 import { createRelay } from './relay.ts';
 import { createServer } from './server.ts';
 import { createSettlement } from './settlement.ts';
 import { createSlotStore } from './slot-store.ts';
+import { DEFAULT_DATABASE_URL, LEAD_NAME, type StoreTables, storeMigrations } from './store.ts';
 import { createStoreHealth } from './store-health.ts';
 import { attemptOfIntent } from './slots.ts';
 import { stateLine } from './trail-lines.ts';
@@ -75,12 +75,12 @@ export async function startRelayer(
   await assertDeployment(client, deployment);
 
   const metrics = createMetrics('relayer');
-  const store = await openStore<SenderTables & RelayTables>({
-    url: config.DATABASE_URL ?? 'file:.data/relayer.sqlite',
-    migrations: { ...senderMigrations, ...relayMigrations },
-    exclusive: 'relayer-sender',
+  const store = await openStore<StoreTables>({
+    url: config.DATABASE_URL ?? DEFAULT_DATABASE_URL,
+    migrations: storeMigrations,
+    exclusive: LEAD_NAME,
   });
-  const sender = createSender<SenderTables & RelayTables>({
+  const sender = createSender<StoreTables>({
     rpc: { urls: config.RPC_URLS, timeoutMs: config.RPC_TIMEOUT_MS },
     chainId: CHAIN_ID,
     wallets,

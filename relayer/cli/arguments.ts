@@ -1,0 +1,74 @@
+/** The command line of the relayer. Secrets and settings come from the environment, never from here. */
+import { type Address, getAddress, type Hex } from 'viem';
+import type { StatementOrder } from './statement.ts';
+
+export type Command =
+  | { tag: 'run' }
+  | { tag: 'why'; digest: Hex }
+  | ({ tag: 'statement' } & StatementOrder)
+  | { tag: 'quarantine'; release: Address | null }
+  | { tag: 'usage'; text: string };
+
+const USAGE = [
+  'usage: relayer [run]',
+  '       relayer why <digest: 0x and 64 hex characters>',
+  '       relayer statement [--since <2026-11-01 | 7d | 36h>] [--by day | key | account] [--csv]',
+  '       relayer quarantine [list | release <key: 0x and 40 hex characters>]',
+].join('\n');
+
+const SINCE = '7d';
+
+export function parseArguments(line: readonly string[]): Command {
+  const [name = 'run', ...rest] = line;
+  switch (name) {
+    case 'run':
+      return rest.length === 0 ? { tag: 'run' } : usage();
+    case 'why': {
+      const [digest = ''] = rest;
+      const isDigest = rest.length === 1 && /^0x[0-9a-fA-F]{64}$/.test(digest);
+      return isDigest ? { tag: 'why', digest: digest.toLowerCase() as Hex } : usage();
+    }
+    case 'quarantine':
+      return quarantineOf(rest);
+    case 'statement':
+      return statementOf(rest);
+    default:
+      return usage();
+  }
+}
+
+const usage = (): Command => ({ tag: 'usage', text: USAGE });
+
+function quarantineOf([what = 'list', key, ...more]: readonly string[]): Command {
+  if (what === 'list' && key === undefined) return { tag: 'quarantine', release: null };
+  const isKey = what === 'release' && key !== undefined && /^0x[0-9a-fA-F]{40}$/.test(key);
+  if (!isKey || more.length > 0) return usage();
+  return { tag: 'quarantine', release: getAddress(key.toLowerCase()) };
+}
+
+function statementOf(words: readonly string[]): Command {
+  const order: { -readonly [name in keyof StatementOrder]: StatementOrder[name] } = {
+    since: SINCE,
+    csv: false,
+    by: 'all',
+  };
+  for (let at = 0; at < words.length; at += 1) {
+    const [flag, inline] = splitFlag(words[at] ?? '');
+    if (flag === '--csv' && inline === null) {
+      order.csv = true;
+      continue;
+    }
+    const value = inline ?? words[(at += 1)] ?? '';
+    if (flag === '--since' && value !== '') order.since = value;
+    else if (flag === '--by' && (value === 'day' || value === 'key' || value === 'account')) {
+      order.by = value;
+    } else return usage();
+  }
+  return { tag: 'statement', ...order };
+}
+
+/** `--since=7d` as well as `--since 7d`. */
+function splitFlag(word: string): [flag: string, value: string | null] {
+  const at = word.indexOf('=');
+  return at < 0 ? [word, null] : [word.slice(0, at), word.slice(at + 1)];
+}
