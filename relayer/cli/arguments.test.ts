@@ -17,10 +17,7 @@ test.each<[string, object]>([
   ['quarantine', { tag: 'quarantine', release: null }],
   ['quarantine list', { tag: 'quarantine', release: null }],
   ['quarantine list now', { tag: 'usage' }],
-  [
-    `quarantine release ${KEY}`,
-    { tag: 'quarantine', release: getAddress(KEY.toLowerCase()) },
-  ],
+  [`quarantine release ${KEY}`, { tag: 'quarantine', release: getAddress(KEY.toLowerCase()) }],
   ['quarantine release', { tag: 'usage' }],
   [`quarantine release ${DIGEST}`, { tag: 'usage' }],
   ['statement', { tag: 'statement', since: '7d', csv: false, by: 'all' }],
