@@ -125,7 +125,7 @@ export function senderRefusal(state: Extract<IntentState, { tag: 'refused' }>): 
   if (reason === 'rpc_unavailable' || reason === 'rejected_by_node') {
     return { code: 'UPSTREAM', message: 'the chain did not take the action: nothing was sent' };
   }
-  return { code: 'PAUSED', message: PAUSED_BECAUSE[reason], retryAfterSeconds: 5 };
+  return { code: 'PAUSED', check: 'wallet', message: PAUSED_BECAUSE[reason], retryAfterSeconds: 5 };
 }
 
 const PAUSED_BECAUSE: Readonly<

@@ -59,6 +59,10 @@ export const relayOptions = z.object({
     description: 'Requests worked on or waited for at once; one more is answered 503.',
     example: '256',
   }),
+  RELAY_MAX_PENDING_PER_ACCOUNT: option(intOption(1, 500).default(32), {
+    description: 'Actions of one account that may wait to be mined; one more is told to wait.',
+    example: '32',
+  }),
   RELAY_KEY_REQUESTS_PER_MINUTE: option(intOption(1, 100_000).default(120), {
     description: 'New actions that one session key may post in a minute.',
     example: '120',
@@ -111,6 +115,7 @@ export function policyOf(config: RelayerConfig): RelayPolicy {
     gasHeadroomPercent: BigInt(config.RELAY_GAS_HEADROOM_PERCENT),
     maxGas: BigInt(config.RELAY_MAX_GAS),
     maxInFlight: config.RELAY_MAX_IN_FLIGHT,
+    maxPending: config.RELAY_MAX_PENDING_PER_ACCOUNT,
     logLookback: BigInt(config.RELAY_LOG_LOOKBACK_BLOCKS),
   };
 }

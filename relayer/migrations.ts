@@ -22,6 +22,10 @@ export type SlotRow = {
   quote_fee: number | null;
   quote_expires_at: number | null;
   next_fee: number | null;
+  /** Place of the last claim among those of the account, from 1; null where there was none. */
+  claim_seq: number | null;
+  /** Unix milliseconds of that claim. */
+  claimed_at: number | null;
   /** Unix milliseconds. */
   created_at: number;
   updated_at: number;
@@ -164,6 +168,24 @@ export const relayMigrations: Readonly<Record<string, Migration>> = {
         .addColumn('started_at', 'bigint', (column) => column.notNull())
         .addColumn('until', 'bigint', (column) => column.notNull())
         .addColumn('lost_usdg', 'bigint', (column) => column.notNull())
+        .execute();
+    },
+  },
+  'relay-004-claims': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema.alterTable('relay_slots').addColumn('claim_seq', 'bigint').execute();
+      await db.schema.alterTable('relay_slots').addColumn('claimed_at', 'bigint').execute();
+      // Who claims a place says that he knows of every claim before it: two cannot say so of the same.
+      await db.schema
+        .createIndex('relay_slots_claim')
+        .on('relay_slots')
+        .columns(['account', 'claim_seq'])
+        .unique()
+        .execute();
+      await db.schema
+        .createIndex('relay_slots_account')
+        .on('relay_slots')
+        .columns(['account', 'state', 'deadline'])
         .execute();
     },
   },

@@ -16,6 +16,10 @@ const NEXT: Partial<Record<ErrorCode, Next>> = {
   INSUFFICIENT_FUNDS: 'rebuild',
   INSUFFICIENT_SHARES: 'rebuild',
   NO_REFERENCE: 'rebuild',
+  NOT_A_HOLDER: 'rebuild',
+  NO_COVER: 'rebuild',
+  COVER_CLOSED: 'rebuild',
+  ORDER_NOT_OPEN: 'rebuild',
   FEE_REQUIRED: 'resign_fee',
   RATE_LIMITED: 'wait',
   PAUSED: 'wait',
@@ -24,8 +28,61 @@ const NEXT: Partial<Record<ErrorCode, Next>> = {
   UNCERTAIN: 'reconcile',
 };
 
+/** Which check an action failed, in the order in which they are made. */
+export type CheckName =
+  | 'schema'
+  | 'slot'
+  | 'signature'
+  | 'list'
+  | 'rate'
+  | 'quarantine'
+  | 'budget'
+  | 'nonce'
+  | 'grant'
+  | 'deadline'
+  | 'limits'
+  | 'pause'
+  | 'balance'
+  | 'quota'
+  | 'wallet'
+  | 'simulation'
+  | 'pending'
+  | 'fee'
+  | 'relayer'
+  | 'chain'
+  | 'inclusion';
+
+/** Where a refusal names none. */
+const CHECK: Partial<Record<ErrorCode, CheckName>> = {
+  BAD_REQUEST: 'schema',
+  BAD_SIGNATURE: 'signature',
+  SESSION_INACTIVE: 'grant',
+  SESSION_LIMIT: 'limits',
+  NONCE_USED: 'nonce',
+  SLOT_TAKEN: 'slot',
+  EXPIRED: 'deadline',
+  SIMULATION_FAILED: 'simulation',
+  INSUFFICIENT_FUNDS: 'simulation',
+  INSUFFICIENT_SHARES: 'simulation',
+  NO_REFERENCE: 'simulation',
+  NOT_A_HOLDER: 'simulation',
+  NO_COVER: 'simulation',
+  COVER_CLOSED: 'simulation',
+  ORDER_NOT_OPEN: 'simulation',
+  FEE_REQUIRED: 'fee',
+  RATE_LIMITED: 'rate',
+  PAUSED: 'relayer',
+  SERVER: 'relayer',
+  UPSTREAM: 'chain',
+  UNCERTAIN: 'inclusion',
+};
+
 export type Refusal = {
   code: ErrorCode;
+  /** Absent: the one that the code stands for. */
+  check?: CheckName;
+  /** Absent: the one that the code stands for. */
+  next?: Next;
   /** Reaches the client: no raw input, no secret. */
   message: string;
   /** Further fields of the body; chain amounts as decimal strings. */
@@ -44,26 +101,39 @@ export function refuse(code: ErrorCode, message: string, details?: Record<string
   };
 }
 
-/** The first check that refuses, or null: later ones are not evaluated. */
-export function firstRefusal(checks: readonly (() => Check)[]): Refusal | null {
-  for (const check of checks) {
+/** The first check that refuses, under its name, or null: later ones are not evaluated. */
+export function firstRefusal(
+  checks: readonly (readonly [name: CheckName, check: () => Check])[],
+): Refusal | null {
+  for (const [name, check] of checks) {
     const result = check();
-    if (!result.ok) return result.refusal;
+    if (!result.ok) return { check: name, ...result.refusal };
   }
   return null;
 }
 
 export function refusalError(refusal: Refusal): ApiError {
+  const { check, next, details, retryAfterSeconds } = refusal;
   return new ApiError(refusal.code, refusal.message, {
-    ...(refusal.details === undefined ? {} : { details: refusal.details }),
-    ...(refusal.retryAfterSeconds === undefined
+    details: {
+      ...details,
+      ...(check === undefined ? {} : { check }),
+      ...(next === undefined ? {} : { next }),
+    },
+    ...(retryAfterSeconds === undefined
       ? {}
-      : { headers: { 'Retry-After': String(refusal.retryAfterSeconds) } }),
+      : { headers: { 'Retry-After': String(retryAfterSeconds) } }),
   });
 }
 
-/** `{ok:false, error, code, retryable, …details, next?}` (wire.md, Relayer). */
+/** `{ok:false, error, code, retryable, …details, check?, next?}` (wire.md, Relayer). */
 export function relayErrorBody(error: ApiError): Record<string, unknown> {
   const next = NEXT[error.code];
-  return { ok: false, ...error.body(), ...(next === undefined ? {} : { next }) };
+  const check = CHECK[error.code];
+  return {
+    ok: false,
+    ...(check === undefined ? {} : { check }),
+    ...(next === undefined ? {} : { next }),
+    ...error.body(),
+  };
 }

@@ -9,13 +9,15 @@ import { BaseError, type Hex } from 'viem';
 import type { Deployment } from '../contracts-abi/deployment.ts';
 import { type Action, actionDigest } from '../contracts-abi/typed-data.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { inTurnByKey } from '../runtime/in-turn.ts';
 import type { Sender } from '../runtime/sender/types.ts';
 import { parseRelayBody } from './action-schema.ts';
 import { type Outcome, refused, takenRefusal } from './answer.ts';
 import type { Execution } from './chain/executed.ts';
-import type { MarksReader } from './chain/marks.ts';
+import type { GasMarks, MarksReader } from './chain/marks.ts';
 import type { SessionReader } from './chain/session.ts';
-import type { Simulation } from './chain/simulate.ts';
+import type { SimulatedCall, Simulation, SimulationAfter } from './chain/simulate.ts';
+import type { Session } from './checks/session.ts';
 import { checkSignature } from './checks/signature.ts';
 import { feeRefusal } from './fee.ts';
 import type { GasBudget } from './gas-budget.ts';
@@ -41,6 +43,8 @@ export type RelayPolicy = {
   gasHeadroomPercent: bigint;
   maxGas: bigint;
   maxInFlight: number;
+  /** Actions of one account that are not mined: one more is told to wait. */
+  maxPending: number;
   logLookback: bigint;
 };
 
@@ -59,6 +63,10 @@ export type RelayDeps = {
     session: SessionReader;
     marks: MarksReader;
     simulate: (call: { from: Hex; to: Hex; data: Hex }) => Promise<Simulation>;
+    simulateAfter: (
+      before: readonly SimulatedCall[],
+      call: SimulatedCall,
+    ) => Promise<SimulationAfter>;
     findExecution: (action: Action) => Promise<Execution | null>;
     nonceUsed: (account: Hex, nonce: bigint) => Promise<boolean>;
   };
@@ -85,6 +93,15 @@ const STOPPING: Refusal = {
   retryAfterSeconds: 5,
 };
 
+/** Other processes claim for the same account so fast that this one is always late. */
+const MOST_OVERTAKEN = 5;
+const OVERTAKEN: Refusal = {
+  code: 'PAUSED',
+  check: 'pending',
+  message: 'other actions of the account are being accepted: nothing of this one was sent',
+  retryAfterSeconds: 1,
+};
+
 export function createRelay(deps: RelayDeps): Relay {
   const { policy, sender, slots, chain, trail, logger } = deps;
   const module = deps.deployment.sessionModule;
@@ -95,6 +112,7 @@ export function createRelay(deps: RelayDeps): Relay {
   let inFlight = 0;
   let stopping = false;
   const stops = createStopSignal();
+  const byAccount = inTurnByKey();
 
   const submission: SubmissionDeps = {
     sender,
@@ -148,6 +166,7 @@ export function createRelay(deps: RelayDeps): Relay {
     if (deps.budget.exhausted()) {
       return refused({
         code: 'PAUSED',
+        check: 'budget',
         message: "today's gas budget of the relayer is spent",
         retryAfterSeconds: deps.budget.secondsToReset(),
       });
@@ -163,40 +182,61 @@ export function createRelay(deps: RelayDeps): Relay {
     trail.note({ digest, what: 'checked', detail: passed });
     const held = await heldBy(slot, digest);
     if (held !== null) return held;
-
-    const dry = await vetting.dryRun(version, session);
-    if (dry.tag === 'refused') return refused(dry.refusal);
-    // An action without a fee was measured without its payment.
-    const gas = action.fee === 0n ? dry.gas + FEE_PAYMENT_GAS : dry.gas;
-    const current = currentFee({ gas, ...marks }, policy.fee);
-    const priced = `gas ${gas} at ${marks.gasPriceWei} wei costs ${current} USDG base units; signed ${action.fee}`;
-    trail.note({ digest, what: 'simulated', detail: priced });
-    const unpaid = await feeRefusal(slots, {
-      slot,
-      offered: action.fee,
-      current,
-      session,
-      now: Math.floor(now() / 1_000),
-      quoteSeconds: policy.quoteSeconds,
-    });
-    if (unpaid !== null) return refused(unpaid);
-
-    // Nothing is accepted that this process may not be able to hand over.
-    if (stopping) return refused(STOPPING);
-    const claimed = await slots.claim(version, current);
-    if (claimed !== null) {
-      trail.note({
-        digest,
-        what: 'claimed',
-        detail: `fee ${action.fee}, attempt ${claimed.attempt}`,
-      });
-      return await submit(claimed, dry.gas);
-    }
+    // One account's actions are judged behind each other, hence one by one; and handed over in that order.
+    const judged = await byAccount(action.account, () => judge(version, slot, { session, marks }));
+    if (judged.tag === 'refused') return judged;
+    if (judged.tag === 'claimed') return await judged.running;
     const lost = await heldBy(await slots.find(version.id), digest);
     return (
       lost ??
       refused({ code: 'SERVER', message: 'the slot changed meanwhile: post the same body again' })
     );
+  };
+
+  type Judged =
+    | { tag: 'claimed'; running: Promise<Outcome> }
+    | { tag: 'refused'; refusal: Refusal }
+    /** Somebody else claimed the slot. */
+    | { tag: 'lost' };
+
+  /** Simulation, fee and claim of an action that passed everything that is cheap. */
+  const judge = async (
+    version: Version,
+    slot: Slot,
+    { session, marks }: { session: Session; marks: GasMarks },
+  ): Promise<Judged> => {
+    const { action, digest } = version;
+    for (let turn = 0; turn < MOST_OVERTAKEN; turn += 1) {
+      const pending = await slots.pendingOf(action.account, session.blockTime);
+      const dry = await vetting.dryRun(version, session, pending.slots);
+      if (dry.tag === 'refused') return dry;
+      // An action without a fee was measured without its payment.
+      const gas = action.fee === 0n ? dry.gas + FEE_PAYMENT_GAS : dry.gas;
+      const current = currentFee({ gas, ...marks }, policy.fee);
+      const priced = `behind ${pending.slots.length} not mined; gas ${gas} at ${marks.gasPriceWei} wei costs ${current} USDG base units; signed ${action.fee}`;
+      trail.note({ digest, what: 'simulated', detail: priced });
+      const unpaid = await feeRefusal(slots, {
+        slot,
+        offered: action.fee,
+        current,
+        session,
+        now: Math.floor(now() / 1_000),
+        quoteSeconds: policy.quoteSeconds,
+      });
+      if (unpaid !== null) return { tag: 'refused', refusal: unpaid };
+
+      // Nothing is accepted that this process may not be able to hand over.
+      if (stopping) return { tag: 'refused', refusal: STOPPING };
+      const claim = await slots.claim(version, current, pending.head);
+      if (claim.tag === 'claimed') {
+        const { attempt, claimSeq } = claim.slot;
+        const detail = `fee ${action.fee}, attempt ${attempt}, claim ${claimSeq} of the account`;
+        trail.note({ digest, what: 'claimed', detail });
+        return { tag: 'claimed', running: submit(claim.slot, dry.gas) };
+      }
+      if (claim.tag === 'lost') return { tag: 'lost' };
+    }
+    return { tag: 'refused', refusal: OVERTAKEN };
   };
 
   /** A fault before anything was handed to the sender. */
@@ -262,6 +302,7 @@ export function createRelay(deps: RelayDeps): Relay {
     if (quarantine !== null) {
       return refused({
         code: 'RATE_LIMITED',
+        check: 'quarantine',
         message:
           'this key is kept out for a while: its actions reverted in blocks and cost the relayer their gas',
         details: { until: Math.ceil(quarantine.until / 1_000) },

@@ -10,6 +10,7 @@ import {
   actionFromJson,
   actionToJson,
 } from '../contracts-abi/typed-data.ts';
+import { isUniqueViolation } from '../runtime/store/errors.ts';
 import type { RelayTables, SlotRow } from './migrations.ts';
 import type { Quote } from './quote.ts';
 import { released, retried, type Slot, type SlotId } from './slots.ts';
@@ -26,8 +27,15 @@ export type SlotStore = {
    * or null when the slot is no longer open.
    */
   quote(id: SlotId, quote: Quote, now: number): Promise<Quote | null>;
-  /** Claims an open slot for a version, whichever it was at; null when somebody else was first. */
-  claim(version: Version, nextFee: bigint): Promise<Slot | null>;
+  /**
+   * What the account has under way: claimed, not settled, and good at `since` (unix seconds); in the order of claims.
+   * `head` is the place of its newest claim of all.
+   */
+  pendingOf(account: Address, since: number): Promise<Pending>;
+  /**
+   * Claims an open slot for a version, whichever it was at. `after`: the head that the caller has judged the action by.
+   */
+  claim(version: Version, nextFee: bigint, after: number): Promise<Claim>;
   /** After an attempt that never left: see `released`. */
   release(slot: Slot): Promise<boolean>;
   /** After an attempt that left and cannot execute: see `retried`. */
@@ -39,6 +47,18 @@ export type SlotStore = {
   /** Forgets open slots whose deadline and quote ended before `before` (unix seconds); returns how many. */
   purge(before: number): Promise<number>;
 };
+
+export type Pending = { slots: Slot[]; head: number };
+
+export type Claim =
+  | { tag: 'claimed'; slot: Slot }
+  /** Another action of the account was claimed after `after`: judge again, with it. */
+  | { tag: 'overtaken' }
+  /** The slot is not open any more. */
+  | { tag: 'lost' };
+
+/** More than an account may have under way (RELAY_MAX_PENDING_PER_ACCOUNT). */
+const MOST_PENDING = 1_000;
 
 /** A row of the first day of 1970: no day's gas is counted by it. */
 const PROBE = 'probe';
@@ -107,6 +127,8 @@ export function createSlotStore(db: Kysely<RelayTables>, now: () => number = Dat
           quote_fee: null,
           quote_expires_at: null,
           next_fee: null,
+          claim_seq: null,
+          claimed_at: null,
           created_at: at,
         })
         .onConflict((conflict) =>
@@ -144,22 +166,56 @@ export function createSlotStore(db: Kysely<RelayTables>, now: () => number = Dat
       const slot = await find(id);
       return slot === null || slot.state !== 'open' ? null : slot.quote;
     },
-    claim: async (version, nextFee) => {
-      const { module, account, nonce } = where(version.id);
-      const result = await db
-        .updateTable('relay_slots')
-        .set({
-          ...versionRow(version),
-          state: 'claimed',
-          next_fee: Number(nextFee),
-          updated_at: now(),
-        })
-        .where('module', '=', module)
+    pendingOf: async (account, since) => {
+      // The head first: a claim between the two reads is then in the list, and overtakes who goes by this head.
+      const { head } = await db
+        .selectFrom('relay_slots')
+        .select((select) => select.fn.max('claim_seq').as('head'))
         .where('account', '=', account)
-        .where('nonce', '=', nonce)
-        .where('state', '=', 'open')
-        .executeTakeFirst();
-      return result.numUpdatedRows === 1n ? await find(version.id) : null;
+        .executeTakeFirstOrThrow();
+      const rows = await db
+        .selectFrom('relay_slots')
+        .leftJoin('relay_ledger', 'relay_ledger.digest', 'relay_slots.digest')
+        .selectAll('relay_slots')
+        .where('relay_slots.account', '=', account)
+        .where('relay_slots.state', '=', 'claimed')
+        .where('relay_slots.deadline', '>=', since)
+        .where('relay_ledger.digest', 'is', null)
+        .limit(MOST_PENDING)
+        .execute();
+      const pending = rows.map(slotOf);
+      return {
+        slots: pending.sort((a, b) => (a.claimSeq ?? 0) - (b.claimSeq ?? 0)),
+        head: Number(head ?? 0),
+      };
+    },
+    claim: async (version, nextFee, after) => {
+      const { module, account, nonce } = where(version.id);
+      const at = now();
+      try {
+        const result = await db
+          .updateTable('relay_slots')
+          .set({
+            ...versionRow(version),
+            state: 'claimed',
+            next_fee: Number(nextFee),
+            claim_seq: after + 1,
+            claimed_at: at,
+            updated_at: at,
+          })
+          .where('module', '=', module)
+          .where('account', '=', account)
+          .where('nonce', '=', nonce)
+          .where('state', '=', 'open')
+          .executeTakeFirst();
+        if (result.numUpdatedRows !== 1n) return { tag: 'lost' };
+      } catch (error) {
+        // Expected where two actions of one account come at the same time.
+        if (isUniqueViolation(error)) return { tag: 'overtaken' };
+        throw error;
+      }
+      const slot = await find(version.id);
+      return slot === null ? { tag: 'lost' } : { tag: 'claimed', slot };
     },
     release: (slot) => move(slot, released(slot)),
     retry: (slot) => move(slot, retried(slot)),
@@ -223,6 +279,8 @@ function slotOf(row: SlotRow): Slot {
         ? null
         : { fee: BigInt(row.quote_fee), expiresAt: row.quote_expires_at },
     nextFee: row.next_fee === null ? null : BigInt(row.next_fee),
+    claimSeq: row.claim_seq,
+    claimedAt: row.claimed_at,
     updatedAt: row.updated_at,
   };
 }

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Action } from '../contracts-abi/typed-data.ts';
 import type { IntentState } from '../runtime/sender/types.ts';
 import { openStore, type Store } from '../runtime/store/store.ts';
+import { createLedger } from './ledger.ts';
 import { type RelayTables, relayMigrations } from './migrations.ts';
 import { createSlotStore, type SlotStore, type Version } from './slot-store.ts';
 import { admit, intentKey, MAX_ATTEMPTS, moveOf, released, retried, type Slot } from './slots.ts';
@@ -48,16 +49,27 @@ describe('slot rows', () => {
     await store.close();
   });
 
+  async function claimed(of: Version, after = 0): Promise<Slot> {
+    const claim = await slots.claim(of, 10n, after);
+    if (claim.tag !== 'claimed') throw new Error(claim.tag);
+    return claim.slot;
+  }
+
   it('are written open, with the latest version, until one is claimed', async () => {
     await slots.open(version(1));
     const second = await slots.open(version(2, 5n));
     expect(second).toMatchObject({ state: 'open', digest: digestOf(2), attempt: 0 });
     expect(second.action).toEqual(version(2, 5n).action);
 
-    expect(await slots.claim(version(1), 10n)).toMatchObject({
-      state: 'claimed',
-      digest: digestOf(1),
-      nextFee: 10n,
+    expect(await slots.claim(version(1), 10n, 0)).toMatchObject({
+      tag: 'claimed',
+      slot: {
+        state: 'claimed',
+        digest: digestOf(1),
+        nextFee: 10n,
+        claimSeq: 1,
+        claimedAt: clock,
+      },
     });
     expect(await slots.open(version(3))).toMatchObject({ state: 'claimed', digest: digestOf(1) });
     expect(await slots.findByDigest(digestOf(1))).toMatchObject({ id: { nonce: 7n } });
@@ -67,11 +79,10 @@ describe('slot rows', () => {
   it('are claimed once, whoever comes at the same time', async () => {
     await slots.open(version(1));
     const claims = await Promise.all(
-      [1, 2, 3, 4, 5].map((name) => slots.claim(version(name), 10n)),
+      [1, 2, 3, 4, 5].map((name) => slots.claim(version(name), 10n, 0)),
     );
-    expect(claims.filter((claim) => claim !== null)).toHaveLength(1);
-    const held = await slots.find(version(1).id);
-    expect(claims.find((claim) => claim !== null)).toEqual(held);
+    const won = claims.filter((claim) => claim.tag === 'claimed');
+    expect(won.map(({ slot }) => slot)).toEqual([await slots.find(version(1).id)]);
   });
 
   it('keep their quote until it ends, and change it before only for a cheaper one', async () => {
@@ -89,29 +100,66 @@ describe('slot rows', () => {
     });
     await slots.open(version(2));
     expect((await slots.find(id))?.quote).toEqual({ fee: 900n, expiresAt: 300 });
-    await slots.claim(version(2), 10n);
+    await claimed(version(2));
     expect(await slots.quote(id, { fee: 1n, expiresAt: 900 }, 800)).toBeNull();
   });
 
   it('open again after a refusal, with a new attempt, and only from the attempt that was refused', async () => {
     await slots.open(version(1));
-    const claimed = (await slots.claim(version(1), 10n)) as Slot;
-    expect(await slots.release(claimed)).toBe(true);
-    expect(await slots.release(claimed)).toBe(false);
-    expect(await slots.find(claimed.id)).toMatchObject({ state: 'open', attempt: 1 });
-    const again = (await slots.claim(version(2), 10n)) as Slot;
-    expect(await slots.release(claimed)).toBe(false);
+    const first = await claimed(version(1));
+    expect(await slots.release(first)).toBe(true);
+    expect(await slots.release(first)).toBe(false);
+    expect(await slots.find(first.id)).toMatchObject({ state: 'open', attempt: 1 });
+    const again = await claimed(version(2), 1);
+    expect(await slots.release(first)).toBe(false);
     expect(await slots.retry(again)).toBe(true);
-    const retry = (await slots.find(claimed.id)) as Slot;
+    const retry = (await slots.find(first.id)) as Slot;
     expect(retry).toMatchObject({ state: 'claimed', attempt: 2, wasBroadcast: true });
     expect(await slots.release(retry)).toBe(true);
-    expect(await slots.find(claimed.id)).toMatchObject({ state: 'claimed', attempt: 3 });
+    expect(await slots.find(first.id)).toMatchObject({ state: 'claimed', attempt: 3 });
+  });
+
+  it('are claimed in one order per account, by who knows all claims before', async () => {
+    for (const nonce of [1n, 2n, 3n]) await slots.open(version(Number(nonce), 0n, nonce));
+    expect(await slots.pendingOf(account, 0)).toEqual({ slots: [], head: 0 });
+    await claimed(version(1, 0n, 1n));
+    expect(await slots.claim(version(2, 0n, 2n), 10n, 0)).toEqual({ tag: 'overtaken' });
+    expect(await slots.find(version(2, 0n, 2n).id)).toMatchObject({ state: 'open' });
+    const { head } = await slots.pendingOf(account, 0);
+    await claimed(version(2, 0n, 2n), head);
+    expect(await slots.pendingOf(account, 1_800_000_000)).toMatchObject({
+      slots: [{ digest: digestOf(1) }, { digest: digestOf(2) }],
+      head: 2,
+    });
+    expect((await slots.pendingOf(account, 1_800_000_001)).slots).toEqual([]);
+    expect((await slots.pendingOf(module, 0)).head).toBe(0);
+  });
+
+  it('are pending until the books say what became of them', async () => {
+    await slots.open(version(1));
+    const slot = await claimed(version(1));
+    const ledger = createLedger(store.db, { limit: 1n, windowMs: 1, firstMs: 1 }, () => clock);
+    const state = {
+      tag: 'mined',
+      wallet: account,
+      nonce: 1,
+      hash: digestOf(9),
+      blockNumber: 1n,
+      blockHash: digestOf(9),
+      gasUsed: 1n,
+      effectiveGasPrice: 1n,
+      confirmed: false,
+    } as const;
+    await ledger.record(slot, state, 1n);
+    expect(await slots.pendingOf(account, 0)).toEqual({ slots: [], head: 1 });
+    await ledger.record(slot, { tag: 'queued' }, 1n);
+    expect((await slots.pendingOf(account, 0)).slots).toEqual([slot]);
   });
 
   it('list what a restart may have interrupted, and forget what never was sent', async () => {
     await slots.open(version(1, 0n, 1n));
     await slots.open(version(2, 0n, 2n));
-    await slots.claim(version(2, 0n, 2n), 10n);
+    await claimed(version(2, 0n, 2n));
     await slots.open(version(3, 0n, 3n));
     await slots.quote(version(3, 0n, 3n).id, { fee: 1n, expiresAt: 1_800_000_500 }, 0);
     expect(await slots.claimedSince(1_800_000_000, 10)).toMatchObject([{ digest: digestOf(2) }]);
@@ -132,6 +180,8 @@ describe('admit and moveOf', () => {
     wasBroadcast: false,
     quote: null,
     nextFee: null,
+    claimSeq: null,
+    claimedAt: null,
     updatedAt: 0,
   };
   const wallet = account;

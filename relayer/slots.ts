@@ -31,6 +31,9 @@ export type Slot = {
   quote: Quote | null;
   /** The quote at acceptance, which the answer names for the next action; USDG base units. */
   nextFee: bigint | null;
+  /** Place of the claim among those of the account, from 1, and its time in unix milliseconds; null where none was. */
+  claimSeq: number | null;
+  claimedAt: number | null;
   /** Unix milliseconds of the last change of the row. */
   updatedAt: number;
 };

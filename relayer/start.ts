@@ -21,7 +21,7 @@ import { openStore } from '../runtime/store/store.ts';
 import { findExecution } from './chain/executed.ts';
 import { createMarksReader } from './chain/marks.ts';
 import { createSessionReader } from './chain/session.ts';
-import { simulate } from './chain/simulate.ts';
+import { simulate, simulateAfter } from './chain/simulate.ts';
 import { gasBudgetWei, policyOf, quarantineOf, type RelayerConfig } from './config.ts';
 import { createGasBudget, type GasBudget } from './gas-budget.ts';
 import { createKeyLimiter } from './key-limiter.ts';
@@ -123,6 +123,7 @@ export async function startRelayer(
       session: createSessionReader(client, deployment),
       marks,
       simulate: (call) => simulate(client, call),
+      simulateAfter: (before, call) => simulateAfter(client, before, call),
       findExecution: (action) =>
         findExecution(client, deployment.sessionModule, action, {
           lookback: policy.logLookback,

@@ -10,9 +10,10 @@ export function outcomeLine(outcome: Outcome): Line {
     const { status, body } = outcome.answer;
     return { what: 'answered', detail: `${status} ${plain(body.hash)}` };
   }
-  const { code, message, details = {} } = outcome.refusal;
+  const { code, check, message, details = {} } = outcome.refusal;
   const more = Object.entries(details).map(([name, value]) => `${name} ${plain(value)}`);
-  const detail = [`${code}: ${message}`, ...more].join('; ');
+  const name = check === undefined ? code : `${code} (${check})`;
+  const detail = [`${name}: ${message}`, ...more].join('; ');
   return { what: code === 'FEE_REQUIRED' ? 'quoted' : 'refused', detail };
 }
 

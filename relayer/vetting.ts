@@ -1,5 +1,5 @@
 /** The checks that ask the chain: session, dry run, and who used a nonce. */
-import { encodeFunctionData, type Hex } from 'viem';
+import { type Address, encodeFunctionData, type Hex } from 'viem';
 import { sessionModuleAbi } from '../contracts-abi/generated/index.ts';
 import type { Action } from '../contracts-abi/typed-data.ts';
 import { checkBalance } from './checks/balance.ts';
@@ -8,6 +8,7 @@ import { checkGrant } from './checks/grant.ts';
 import { checkLimits } from './checks/limits.ts';
 import { checkPause } from './checks/pause.ts';
 import type { Session } from './checks/session.ts';
+import { pendingRefusal, tooManyPending, underwayOf, unjudgedPending } from './pending.ts';
 import { firstRefusal, type Refusal } from './refusal.ts';
 import type { RelayDeps } from './relay.ts';
 import { innermostRevert, refusalOfRevert } from './revert.ts';
@@ -22,7 +23,8 @@ type Signed = { action: Action; signature: Hex; digest: Hex };
 export type Vetting = {
   /** Nonce, grant, deadline, limits, pauses, balances: by what was read. */
   checkSession(signed: Signed, session: Session): Promise<Refusal | null>;
-  dryRun(signed: Signed, session: Session): Promise<Vetted>;
+  /** Alone, and behind what the account has under way. */
+  dryRun(signed: Signed, session: Session, pending: readonly Slot[]): Promise<Vetted>;
   /** Both, for an action whose slot is claimed already. */
   again(slot: Slot): Promise<Vetted>;
   /** NONCE_USED with the transaction that used it where it is known: the own journal first, then the chain. */
@@ -68,49 +70,86 @@ export function createVetting(deps: RelayDeps): Vetting {
     // First: an action is expired only when its nonce is unused (wire.md).
     if (session.nonceUsed) return await nonceUsedRefusal(action, digest);
     return firstRefusal([
-      () => checkGrant(action, session),
-      () =>
-        checkDeadline({
-          deadline: action.deadline,
-          blockTime: session.blockTime,
-          validUntil: session.grant.validUntil,
-          marginSeconds: policy.inclusionMarginSeconds,
-        }),
-      () => checkLimits(action, session),
-      () => checkPause(session),
-      () => checkBalance(action, session),
+      ['grant', () => checkGrant(action, session)],
+      [
+        'deadline',
+        () =>
+          checkDeadline({
+            deadline: action.deadline,
+            blockTime: session.blockTime,
+            validUntil: session.grant.validUntil,
+            marginSeconds: policy.inclusionMarginSeconds,
+          }),
+      ],
+      ['limits', () => checkLimits(action, session)],
+      ['pause', () => checkPause(session)],
+      ['balance', () => checkBalance(action, session)],
     ]);
   };
 
-  const dryRun = async (signed: Signed, session: Session): Promise<Vetted> => {
+  const dryRun = async (
+    signed: Signed,
+    session: Session,
+    pending: readonly Slot[],
+  ): Promise<Vetted> => {
+    if (pending.length >= policy.maxPending) {
+      return { tag: 'refused', refusal: tooManyPending(policy.maxPending) };
+    }
     const wallet = sender.status().wallets.find(({ usable }) => usable);
     if (wallet === undefined) {
       const refusal = {
         code: 'PAUSED',
+        check: 'wallet',
         message: 'no wallet can send now',
         retryAfterSeconds: 5,
       } as const;
       return { tag: 'refused', refusal };
     }
     const { action, signature, digest } = signed;
-    const result = await chain.simulate({
-      from: wallet.address,
-      to: module,
-      data: executeCalldata(action, signature),
-    });
+    const call = { from: wallet.address, to: module, data: executeCalldata(action, signature) };
+    const result = await chain.simulate(call);
     if (result.tag === 'reverted') {
       const refusal = refusalOfRevert(innermostRevert(result.data), action, session);
       if (refusal.code !== 'NONCE_USED') return { tag: 'refused', refusal };
       return { tag: 'refused', refusal: await nonceUsedRefusal(action, digest) };
     }
-    if (result.gas <= policy.maxGas) return result;
-    return {
-      tag: 'refused',
-      refusal: {
-        code: 'SIMULATION_FAILED',
-        message: `the action needs ${result.gas} gas: more than the relayer spends on one`,
-      },
-    };
+    if (result.gas > policy.maxGas) {
+      return {
+        tag: 'refused',
+        refusal: {
+          code: 'SIMULATION_FAILED',
+          message: `the action needs ${result.gas} gas: more than the relayer spends on one`,
+        },
+      };
+    }
+    return pending.length === 0
+      ? result
+      : await runBehind(signed, session, pending, { call, gas: result.gas });
+  };
+
+  /** The same once more, behind what is under way. */
+  const runBehind = async (
+    { action }: Signed,
+    session: Session,
+    pending: readonly Slot[],
+    alone: { call: { from: Address; to: Address; data: Hex }; gas: bigint },
+  ): Promise<Vetted> => {
+    const underway = await underwayOf(
+      sender,
+      pending,
+      (slot) => ({ to: module, data: executeCalldata(slot.action, slot.signature) }),
+      { wallet: alone.call.from, gas: policy.maxGas },
+    );
+    if (underway.calls.length === 0) return { tag: 'passed', gas: alone.gas };
+    const last = { ...alone.call, gas: policy.maxGas };
+    const behind = await chain.simulateAfter(underway.calls, last);
+    if (behind.tag === 'unavailable') {
+      return { tag: 'refused', refusal: unjudgedPending(underway) };
+    }
+    if (behind.tag === 'reverted') {
+      return { tag: 'refused', refusal: pendingRefusal(behind.data, action, session, underway) };
+    }
+    return { tag: 'passed', gas: behind.gas > alone.gas ? behind.gas : alone.gas };
   };
 
   return {
@@ -120,7 +159,14 @@ export function createVetting(deps: RelayDeps): Vetting {
     again: async (slot) => {
       const session = await chain.session(slot.action);
       const refusal = await checkSession(slot, session);
-      return refusal === null ? await dryRun(slot, session) : { tag: 'refused', refusal };
+      if (refusal !== null) return { tag: 'refused', refusal };
+      const pending = await slots.pendingOf(slot.id.account, session.blockTime);
+      // What was accepted after it has been judged behind it.
+      const before = pending.slots.filter(
+        ({ digest, claimSeq }) =>
+          digest !== slot.digest && (claimSeq ?? 0) < (slot.claimSeq ?? Number.POSITIVE_INFINITY),
+      );
+      return await dryRun(slot, session, before);
     },
   };
 }

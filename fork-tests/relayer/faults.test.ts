@@ -250,7 +250,7 @@ describe('an end of the process', () => {
       signature: body.signature,
     };
     await slots.open(version);
-    await slots.claim(version, FEE);
+    await slots.claim(version, FEE, 0);
     await store.close();
 
     const target = await start();

@@ -6,7 +6,7 @@ import { steadyNow } from '../../runtime/clock.ts';
 import { faultLine } from '../../runtime/fault-line.ts';
 import type { ReadinessResult } from '../../runtime/readiness.ts';
 
-type GasMarks = {
+export type GasMarks = {
   /** What the sender pays per gas: the base fee and its tip. Not `eth_gasPrice`, which adds a tip of the node's own. */
   gasPriceWei: bigint;
   /** Dollars x 1e18 per ETH. */

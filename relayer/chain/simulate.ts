@@ -1,6 +1,15 @@
-/** A dry run of `SessionModule.execute` as the wallet that would send it, which is its gas estimate as well. */
-import { type Address, BaseError, type Hex, type PublicClient, RpcRequestError } from 'viem';
+/** Dry runs of `SessionModule.execute` as the wallet that would send it: alone, which is its gas estimate, or behind others. */
+import {
+  type Address,
+  BaseError,
+  type Hex,
+  numberToHex,
+  type PublicClient,
+  RpcRequestError,
+} from 'viem';
+import { z } from 'zod';
 import { revertDataOf } from '../../contracts-abi/revert.ts';
+import { mulDivUp } from '../../contracts-abi/rounding.ts';
 
 export type Simulation = { tag: 'passed'; gas: bigint } | { tag: 'reverted'; data: Hex | null };
 
@@ -24,6 +33,70 @@ export async function simulate(
     if (revert === null && rpcErrorOf(error) === null) throw error;
     return await callForReason(client, call, error);
   }
+}
+
+/** One transaction of a simulated block; `gas` is its limit. */
+export type SimulatedCall = { from: Address; to: Address; data: Hex; gas: bigint };
+
+/** `unavailable`: the node has no such simulation, or none of so much. */
+export type SimulationAfter = Simulation | { tag: 'unavailable' };
+
+/** Blocks of the chain hold more than any node simulates at once. */
+const SIMULATED_BLOCK_GAS = 10n ** 12n;
+
+/**
+ * The dry run of the last call behind all others in one block on top of the newest (eth_simulateV1). What the others
+ * come to is not looked at: one that is in the chain already reverts here, and its effect is there.
+ * @throws viem's error when no node answers.
+ */
+export async function simulateAfter(
+  client: PublicClient,
+  before: readonly SimulatedCall[],
+  call: SimulatedCall,
+): Promise<SimulationAfter> {
+  const calls = [...before, call].map((one) => ({ ...one, gas: numberToHex(one.gas) }));
+  const blockOverrides = { gasLimit: numberToHex(SIMULATED_BLOCK_GAS) };
+  let blocks: unknown;
+  try {
+    blocks = await client.request<SimulateV1>({
+      method: 'eth_simulateV1',
+      params: [{ blockStateCalls: [{ blockOverrides, calls }], validation: false }, 'latest'],
+    });
+  } catch (error) {
+    if (rpcErrorOf(error) === null) throw error;
+    return { tag: 'unavailable' };
+  }
+  const parsed = simulatedBlocks.safeParse(blocks);
+  const last = parsed.success ? parsed.data[0]?.calls.at(-1) : undefined;
+  if (last === undefined || parsed.data?.[0]?.calls.length !== calls.length) {
+    return { tag: 'unavailable' };
+  }
+  if (last.status === '0x1') return { tag: 'passed', gas: withRefund(BigInt(last.gasUsed)) };
+  return { tag: 'reverted', data: revertDataOf(last.error) ?? (last.returnData as Hex) };
+}
+
+type SimulateV1 = {
+  Method: 'eth_simulateV1';
+  Parameters: [unknown, 'latest'];
+  ReturnType: unknown;
+};
+
+const simulatedBlocks = z.array(
+  z.object({
+    calls: z.array(
+      z.object({
+        status: z.string(),
+        gasUsed: z.string().regex(/^0x[0-9a-f]+$/),
+        returnData: z.string().regex(/^0x[0-9a-f]*$/),
+        error: z.unknown().optional(),
+      }),
+    ),
+  }),
+);
+
+/** The gas used is told less the refund, which is at most a fifth (EIP-3529) and comes only at the end. */
+function withRefund(gasUsed: bigint): bigint {
+  return mulDivUp(gasUsed, 5n, 4n);
 }
 
 /** Some nodes leave the revert data out of an estimate, or answer with a code of their own: a plain call knows. */

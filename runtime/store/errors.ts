@@ -40,3 +40,11 @@ export function isStoreFault(error: unknown): boolean {
   }
   return false;
 }
+
+/** True when a row was refused because another one holds its unique key: PostgreSQL's code, or SQLite's. */
+export function isUniqueViolation(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false;
+  return (
+    error.code === '23505' || /^SQLITE_CONSTRAINT(_UNIQUE|_PRIMARYKEY)$/.test(String(error.code))
+  );
+}
