@@ -2,6 +2,7 @@
 import type { Hex } from 'viem';
 import { describeRevert } from '../contracts-abi/revert.ts';
 import type { IntentState, Refusal as SenderRefusal } from '../runtime/sender/types.ts';
+import type { Receipt } from './receipt.ts';
 import type { Refusal } from './refusal.ts';
 import type { Slot } from './slots.ts';
 
@@ -73,6 +74,18 @@ export function takenRefusal(slot: Slot, state: IntentState | null): Refusal {
     message: 'this nonce already carries another action of the account',
     details: { digest: slot.digest, ...statusOf(slot, state) },
   };
+}
+
+/** Who is not told the end of an accepted action, or is told that it ran, has it signed that it was accepted. */
+export function withReceipt(outcome: Outcome, receipt: Receipt | null): Outcome {
+  if (receipt === null) return outcome;
+  if (outcome.tag === 'answered') {
+    const { status, body } = outcome.answer;
+    return { tag: 'answered', answer: { status, body: { ...body, receipt } } };
+  }
+  const { refusal } = outcome;
+  if (refusal.code !== 'UNCERTAIN') return outcome;
+  return refused({ ...refusal, details: { ...refusal.details, receipt } });
 }
 
 export type ActionStatus = {

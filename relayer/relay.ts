@@ -12,7 +12,7 @@ import type { Logger } from '../runtime/logger.ts';
 import { inTurnByKey } from '../runtime/in-turn.ts';
 import type { Sender } from '../runtime/sender/types.ts';
 import { parseRelayBody } from './action-schema.ts';
-import { type Outcome, refused, takenRefusal } from './answer.ts';
+import { type Outcome, refused, takenRefusal, withReceipt } from './answer.ts';
 import type { Execution } from './chain/executed.ts';
 import type { GasMarks, MarksReader } from './chain/marks.ts';
 import type { SessionReader } from './chain/session.ts';
@@ -24,10 +24,12 @@ import type { GasBudget } from './gas-budget.ts';
 import type { KeyLimiter } from './key-limiter.ts';
 import type { Ledger } from './ledger.ts';
 import { currentFee, type FeePolicy } from './quote.ts';
+import type { Receipt } from './receipt.ts';
+import type { Receipts } from './receipts.ts';
 import type { Refusal } from './refusal.ts';
 import { senderStateOf } from './slot-state.ts';
 import type { SlotStore, Version } from './slot-store.ts';
-import { admit, type Slot } from './slots.ts';
+import { admit, type Slot, type SlotId } from './slots.ts';
 import { createStopSignal } from './stop-signal.ts';
 import type { StoreHealth } from './store-health.ts';
 import { type SubmissionDeps, submitSlot } from './submission.ts';
@@ -58,6 +60,7 @@ export type RelayDeps = {
   ledger: Pick<Ledger, 'quarantineOf'>;
   health: StoreHealth;
   trail: Trail;
+  receipts: Receipts;
   logger: Logger;
   chain: {
     session: SessionReader;
@@ -67,7 +70,7 @@ export type RelayDeps = {
       before: readonly SimulatedCall[],
       call: SimulatedCall,
     ) => Promise<SimulationAfter>;
-    findExecution: (action: Action) => Promise<Execution | null>;
+    findExecution: (id: SlotId) => Promise<Execution | null>;
     nonceUsed: (account: Hex, nonce: bigint) => Promise<boolean>;
   };
   /** Unix milliseconds: of quotes only; deadlines are judged by the chain's clock. */
@@ -80,6 +83,8 @@ export type Relay = {
   /** Goes on with a claimed slot without waiting for the chain: after a restart, or when its transaction was lost. */
   resume(slot: Slot): Promise<void>;
   inFlight: () => number;
+  /** The work's result, or null when the relay stops first. */
+  unlessStopped: <T>(work: Promise<T>) => Promise<T | null>;
   /** Ends all waits: requests are answered with what is known. */
   stop(): void;
 };
@@ -145,8 +150,17 @@ export function createRelay(deps: RelayDeps): Relay {
       logger.warn({ err, digest: slot.digest }, what);
     },
   };
-  const submit = (slot: Slot, gas: bigint | null): Promise<Outcome> =>
-    submitSlot(submission, slot, gas, policy.waitMs);
+  /** A receipt that cannot be signed changes nothing of what became of the action. */
+  const receiptOf = async (slot: Slot): Promise<Receipt | null> => {
+    try {
+      return await deps.receipts.of(slot);
+    } catch (err) {
+      logger.error({ err, digest: slot.digest }, 'the receipt of an action could not be signed');
+      return null;
+    }
+  };
+  const submit = async (slot: Slot, gas: bigint | null): Promise<Outcome> =>
+    withReceipt(await submitSlot(submission, slot, gas, policy.waitMs), await receiptOf(slot));
 
   const takenBy = async (slot: Slot): Promise<Outcome> => {
     return refused(takenRefusal(slot, await senderStateOf(sender, slot)));
@@ -335,6 +349,7 @@ export function createRelay(deps: RelayDeps): Relay {
       logger.info({ digest: slot.digest, state }, 'went on with an interrupted action');
     },
     inFlight: () => inFlight,
+    unlessStopped: stops.unlessStopped,
     stop: () => {
       stopping = true;
       stops.signal();

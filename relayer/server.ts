@@ -1,6 +1,5 @@
 /** The relayer's HTTP side: three routes on the one server. */
 import type { RequestListener } from 'node:http';
-import type { Address } from 'viem';
 import { ApiError } from '../runtime/errors.ts';
 import type { TrustProxy } from '../runtime/http/client-address.ts';
 import { createHttpApp } from '../runtime/http/server.ts';
@@ -8,11 +7,13 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { ReadinessCheck } from '../runtime/readiness.ts';
 import type { Sender } from '../runtime/sender/types.ts';
+import type { Receipts } from './receipts.ts';
 import { relayErrorBody } from './refusal.ts';
 import type { Relay } from './relay.ts';
 import { actionStatusRoute } from './routes/action-status.ts';
 import { executeRoute } from './routes/execute.ts';
 import { nonceStatusRoute } from './routes/nonce-status.ts';
+import { createStatusWaits } from './routes/status-wait.ts';
 import type { SlotStore } from './slot-store.ts';
 
 export type ServerDeps = {
@@ -23,9 +24,8 @@ export type ServerDeps = {
   relay: Relay;
   slots: SlotStore;
   sender: Sender;
-  module: Address;
-  nonceUsed: (account: Address, nonce: bigint) => Promise<boolean>;
-};
+  receipts: Receipts;
+} & Pick<Parameters<typeof nonceStatusRoute>[0], 'modules' | 'nonceState' | 'usedBy'>;
 
 export function createServer(deps: ServerDeps): RequestListener {
   const { metrics, relay, slots, sender } = deps;
@@ -52,11 +52,18 @@ export function createServer(deps: ServerDeps): RequestListener {
       answers.inc({ code });
     }),
   );
-  route('get', '/relay/v1/actions/:digest', actionStatusRoute(slots, sender));
+  const waits = createStatusWaits({ sender, unlessStopped: relay.unlessStopped });
+  const status = { slots, sender, waits, receipts: deps.receipts };
+  route('get', '/relay/v1/actions/:digest', actionStatusRoute(status));
   route(
     'get',
     '/relay/v1/account/:account/nonce/:nonce',
-    nonceStatusRoute({ module: deps.module, slots, sender, nonceUsed: deps.nonceUsed }),
+    nonceStatusRoute({
+      ...status,
+      modules: deps.modules,
+      nonceState: deps.nonceState,
+      usedBy: deps.usedBy,
+    }),
   );
   finish();
   return app;

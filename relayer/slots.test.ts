@@ -7,7 +7,16 @@ import { openStore, type Store } from '../runtime/store/store.ts';
 import { createLedger } from './ledger.ts';
 import { type RelayTables, relayMigrations } from './migrations.ts';
 import { createSlotStore, type SlotStore, type Version } from './slot-store.ts';
-import { admit, intentKey, MAX_ATTEMPTS, moveOf, released, retried, type Slot } from './slots.ts';
+import {
+  admit,
+  intentKey,
+  MAX_ATTEMPTS,
+  moveOf,
+  nonceWord,
+  released,
+  retried,
+  type Slot,
+} from './slots.ts';
 
 const module = '0x5FC8d32690cc91D4c39d9d3abcBD16989F875707';
 const account = '0x90F79bf6EB2c4f870365E785982E1f101E93b906';
@@ -239,6 +248,19 @@ describe('admit and moveOf', () => {
         },
       ),
     );
+  });
+
+  it('tell of a nonce only what is sure', () => {
+    const { deadline } = base.action;
+    const claimed = { ...base, state: 'claimed' } as const;
+    const at = (blockTime: number, used = false) => ({ blockTime, used });
+    expect(nonceWord(null, at(0))).toBe('free');
+    expect(nonceWord(base, at(deadline))).toBe('free');
+    expect(nonceWord(claimed, at(deadline))).toBe('pending');
+    // Good up to and with its deadline (SignedActions.sol).
+    expect(nonceWord(claimed, at(deadline + 1))).toBe('expired');
+    expect(nonceWord(claimed, at(deadline + 1, true))).toBe('used');
+    expect(nonceWord(null, at(0, true))).toBe('used');
   });
 
   it('begins at most a few attempts by itself', () => {

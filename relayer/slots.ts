@@ -90,3 +90,22 @@ export function released(slot: Slot): Slot {
 export function retried(slot: Slot): Slot {
   return { ...slot, attempt: slot.attempt + 1, wasBroadcast: true };
 }
+
+/**
+ * What a client that knows nothing else may believe of a nonce:
+ * `used` the module ran an action under it; `expired` it is unused and the deadline of the action that was posted here
+ * is past by the chain's clock; `pending` that action was accepted and may still run, a reverted transaction of it
+ * included, since anybody may send it again until its deadline; `free` nothing of it was accepted here.
+ */
+export type NonceWord = 'used' | 'expired' | 'pending' | 'free';
+
+/** @param chain.blockTime unix seconds. */
+export function nonceWord(
+  slot: Pick<Slot, 'state' | 'action'> | null,
+  chain: { used: boolean; blockTime: number },
+): NonceWord {
+  if (chain.used) return 'used';
+  if (slot === null) return 'free';
+  if (chain.blockTime > slot.action.deadline) return 'expired';
+  return slot.state === 'claimed' ? 'pending' : 'free';
+}

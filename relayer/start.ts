@@ -20,6 +20,7 @@ import type { Sender } from '../runtime/sender/types.ts';
 import { openStore } from '../runtime/store/store.ts';
 import { findExecution } from './chain/executed.ts';
 import { createMarksReader } from './chain/marks.ts';
+import { readNonceState } from './chain/nonce-state.ts';
 import { createSessionReader } from './chain/session.ts';
 import { simulate, simulateAfter } from './chain/simulate.ts';
 import { gasBudgetWei, policyOf, quarantineOf, type RelayerConfig } from './config.ts';
@@ -27,6 +28,7 @@ import { createGasBudget, type GasBudget } from './gas-budget.ts';
 import { createKeyLimiter } from './key-limiter.ts';
 import { createLedger } from './ledger.ts';
 import { watchRelay } from './metrics.ts';
+import { createReceipts } from './receipts.ts';
 import { relayErrorBody } from './refusal.ts';
 import { createRelay } from './relay.ts';
 import { createServer } from './server.ts';
@@ -34,7 +36,7 @@ import { createSettlement } from './settlement.ts';
 import { createSlotStore } from './slot-store.ts';
 import { DEFAULT_DATABASE_URL, LEAD_NAME, type StoreTables, storeMigrations } from './store.ts';
 import { createStoreHealth } from './store-health.ts';
-import { attemptOfIntent } from './slots.ts';
+import { attemptOfIntent, type SlotId } from './slots.ts';
 import { stateLine } from './trail-lines.ts';
 import { createTrail } from './trail.ts';
 import { createUpkeep } from './upkeep.ts';
@@ -58,6 +60,7 @@ export async function startRelayer(
 ): Promise<RunningRelayer> {
   const deployment = readDeployment(config.DEPLOYMENT_FILE);
   const wallets = walletsOf(config);
+  const receipts = createReceipts(firstOf(wallets));
   const client = createChainClient({
     urls: config.RPC_URLS,
     timeoutMs: config.RPC_TIMEOUT_MS,
@@ -108,6 +111,7 @@ export async function startRelayer(
     if (attempt !== null) trail.note({ digest: attempt.digest, ...stateLine(state) });
   });
   const policy = policyOf(config);
+  const usedBy = (id: SlotId) => findExecution(client, deployment, id, policy.logLookback);
   const relay = createRelay({
     deployment,
     policy,
@@ -118,17 +122,14 @@ export async function startRelayer(
     ledger,
     health,
     trail,
+    receipts,
     logger: logger.child({ module: 'relay' }),
     chain: {
       session: createSessionReader(client, deployment),
       marks,
       simulate: (call) => simulate(client, call),
       simulateAfter: (before, call) => simulateAfter(client, before, call),
-      findExecution: (action) =>
-        findExecution(client, deployment.sessionModule, action, {
-          lookback: policy.logLookback,
-          startBlock: BigInt(deployment.startBlock),
-        }),
+      findExecution: usedBy,
       nonceUsed,
     },
   });
@@ -181,8 +182,10 @@ export async function startRelayer(
       relay,
       slots,
       sender,
-      module: deployment.sessionModule,
-      nonceUsed,
+      receipts,
+      modules: [deployment.sessionModule, deployment.coverModule],
+      nonceState: (id) => readNonceState(client, deployment, id),
+      usedBy: async (id) => (await usedBy(id))?.hash ?? null,
     });
     const listening = await listen(app, config.HTTP_HOST, config.RELAYER_PORT, {
       errorBody: relayErrorBody,
@@ -220,6 +223,13 @@ function walletsOf(config: RelayerConfig): LocalAccount[] {
   const loaded = loadWallets(config);
   if (loaded.tag === 'invalid') throw new ConfigError(loaded.problem);
   return loaded.wallets.map(({ account }) => account);
+}
+
+/** The wallet that signs receipts. */
+function firstOf(wallets: readonly LocalAccount[]): LocalAccount {
+  const [first] = wallets;
+  if (first === undefined) throw new ConfigError('a relayer needs at least one wallet');
+  return first;
 }
 
 /** A relayer that hashes otherwise than the module would refuse every action, or worse: find out at the start. */

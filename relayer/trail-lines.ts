@@ -11,7 +11,8 @@ export function outcomeLine(outcome: Outcome): Line {
     return { what: 'answered', detail: `${status} ${plain(body.hash)}` };
   }
   const { code, check, message, details = {} } = outcome.refusal;
-  const more = Object.entries(details).map(([name, value]) => `${name} ${plain(value)}`);
+  const told = Object.entries(details).filter(([name]) => name !== 'receipt');
+  const more = told.map(([name, value]) => `${name} ${plain(value)}`);
   const name = check === undefined ? code : `${code} (${check})`;
   const detail = [`${name}: ${message}`, ...more].join('; ');
   return { what: code === 'FEE_REQUIRED' ? 'quoted' : 'refused', detail };

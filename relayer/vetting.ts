@@ -43,15 +43,17 @@ export function createVetting(deps: RelayDeps): Vetting {
   const { policy, sender, slots, chain } = deps;
   const module = deps.deployment.sessionModule;
 
+  const idOf = ({ account, nonce }: Action) => ({ module, account, nonce });
+
   const ownExecution = async (action: Action): Promise<{ hash: Hex; digest: Hex } | null> => {
-    const slot = await slots.find({ module, account: action.account, nonce: action.nonce });
+    const slot = await slots.find(idOf(action));
     if (slot === null || slot.state === 'open') return null;
     const state = await senderStateOf(sender, slot);
     return state?.tag === 'mined' ? { hash: state.hash, digest: slot.digest } : null;
   };
 
   const nonceUsedRefusal = async (action: Action, digest: Hex): Promise<Refusal> => {
-    const found = (await ownExecution(action)) ?? (await chain.findExecution(action));
+    const found = (await ownExecution(action)) ?? (await chain.findExecution(idOf(action)));
     if (found === null) {
       return { code: 'NONCE_USED', message: 'this nonce is used on chain' };
     }

@@ -18,6 +18,7 @@ import {
 } from '../../contracts-abi/typed-data.ts';
 import type { Role } from '../chain/seed/accounts.ts';
 import type { Fork } from '../harness/fork.ts';
+import { sellSwaps } from '../harness/trade.ts';
 
 export type Agent = {
   owner: Role;
@@ -192,6 +193,31 @@ const SWAPS = [
     ],
   },
 ] as const;
+
+/** A sale of `shares` at 3% tolerance, over the reference pools. */
+export async function sellAction(
+  fork: Fork,
+  agent: Agent,
+  shares: bigint,
+  changes: TradeChanges = {},
+): Promise<Action> {
+  const vault = fork.vault('HEALTH');
+  const { swaps } = await sellSwaps(fork.client, fork.deployment, vault, shares);
+  return {
+    account: agent.account,
+    key: agent.key.address,
+    kind: ACTION_KIND.sell,
+    vault,
+    amount: shares,
+    limit: 1n,
+    slippageBps: 300,
+    data: encodeAbiParameters(SWAPS, [swaps]),
+    nonce: changes.nonce ?? agent.nextNonce(),
+    deadline: (await fork.now()) + 300,
+    fee: 0n,
+    ...changes,
+  };
+}
 
 function poolOf(fork: Fork, token: Address): number {
   const seeded = fork.manifest.tokens.find((candidate) => candidate.address === token);

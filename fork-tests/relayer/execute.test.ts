@@ -39,6 +39,7 @@ describe('the main path', () => {
       retryable: false,
       requiredFee: expect.stringMatching(/^\d+$/),
       quoteExpiresAt: expect.any(Number),
+      check: 'fee',
       next: 'resign_fee',
     });
     expect(unpaid.status).toBe(402);
