@@ -7,7 +7,7 @@
  */
 import { BaseError, type Hex } from 'viem';
 import type { Deployment } from '../contracts-abi/deployment.ts';
-import { type Action, actionDigest } from '../contracts-abi/typed-data.ts';
+import { actionDigest } from '../contracts-abi/typed-data.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { inTurnByKey } from '../runtime/in-turn.ts';
 import type { Sender } from '../runtime/sender/types.ts';

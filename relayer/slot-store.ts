@@ -186,7 +186,7 @@ export function createSlotStore(db: Kysely<RelayTables>, now: () => number = Dat
       const pending = rows.map(slotOf);
       return {
         slots: pending.sort((a, b) => (a.claimSeq ?? 0) - (b.claimSeq ?? 0)),
-        head: Number(head ?? 0),
+        head: head ?? 0,
       };
     },
     claim: async (version, nextFee, after) => {
