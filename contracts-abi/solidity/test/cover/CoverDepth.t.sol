@@ -58,7 +58,10 @@ contract CoverDepthTest is CoverFixture {
         fresh.listVault(address(solo), whole / 3);
         assertApproxEqAbs(fresh.depthCapOf(address(twin)), whole - whole / 3, 1);
         fresh.listVault(address(twin), fresh.depthCapOf(address(twin)));
-        assertEq(fresh.depthCapOf(address(foundOf("THIRD", india))), 0);
+        BasketVault third = foundOf("THIRD", india);
+        assertEq(fresh.depthCapOf(address(third)), 0);
+        movePrice(india.pool, address(india.token), india.price / 2); // less depth than was taken of it
+        assertEq(fresh.depthCapOf(address(third)), 0);
     }
 
     function test_the_least_of_the_pools_decides() public {
@@ -87,6 +90,9 @@ contract CoverDepthTest is CoverFixture {
         parts[0].minLiquidity = ether_.minLiquidity / 10; // the lower of the two floors counts
         vault = _found("ETHER2", parts, dollars, true);
         assertApproxEqRel(fresh.depthCapOf(address(vault)), 12 * depth * 5 / 100_000, 1e14);
+        parts[0].minLiquidity = ether_.minLiquidity * 3 / 2; // here the oracle's
+        vault = _found("ETHER4", parts, dollars, true);
+        assertApproxEqRel(fresh.depthCapOf(address(vault)), 12 * depth * 5 / 10_000, 1e14);
         (parts[0], parts[1]) = (ether_, india);
         (dollars[0], dollars[1]) = (30, 70);
         vault = _found("ETHER3", parts, dollars, true); // without a token that trades against it
