@@ -5,6 +5,7 @@ import {
   chainOptions,
   decimalOption,
   intOption,
+  listOption,
   logOptions,
   option,
   portOption,
@@ -13,11 +14,14 @@ import {
 } from '../runtime/config.ts';
 import { httpOptions } from '../runtime/http/server.ts';
 import { keyOptions } from '../runtime/keys/wallets.ts';
+import { addressSchema } from '../runtime/schema.ts';
 import { senderOptions } from '../runtime/sender/options.ts';
 import type { QuarantinePolicy } from './quarantine.ts';
 import type { RelayPolicy } from './relay.ts';
 
 const dollars = z.string().regex(/^\d+(\.\d{1,6})?$/, 'expected dollars with at most 6 decimals');
+
+const addressList = listOption(addressSchema).default([]);
 
 export const relayOptions = z.object({
   RELAYER_PORT: option(portOption.default(8081), {
@@ -84,6 +88,23 @@ export const relayOptions = z.object({
     description:
       'How long a key is kept out the first time, in seconds; each time in a row twice as long, at most a day.',
     example: '600',
+  }),
+  RELAY_ALLOW: option(addressList, {
+    description:
+      'Accounts or session keys that alone are served, comma-separated; empty, and none in RELAY_LISTS_FILE: everybody.',
+    example: '',
+    // Whatever is pasted here by mistake is not repeated.
+    secret: true,
+  }),
+  RELAY_DENY: option(addressList, {
+    description: 'Accounts or session keys that are not served, comma-separated.',
+    example: '',
+    secret: true,
+  }),
+  RELAY_LISTS_FILE: option(z.string().min(1).optional(), {
+    description:
+      'A JSON file with further lists: {"allow":{"accounts":[],"keys":[]},"deny":{"accounts":[],"keys":[]}}.',
+    example: '',
   }),
   RELAY_LOG_LOOKBACK_BLOCKS: option(intOption(0, 1_000_000).default(10_000), {
     description: 'How many blocks are searched for the transaction that used a nonce.',

@@ -1,7 +1,7 @@
 /**
  * The relay: a signed action in, one transaction at most, a true answer out.
  *
- * Order: schema, what the slot already holds, signature, rate and quarantine of the key; then one aggregated read for nonce, grant,
+ * Order: schema, what the slot already holds, lists, signature, rate and quarantine of the key; then one aggregated read for nonce, grant,
  * deadline, limits, pauses and balances; then the slot's row; then the simulation, and from its gas the fee; then the
  * claim, and only then the sender. A digest whose slot is claimed meets none of these again: its intent has the answer.
  */
@@ -23,6 +23,7 @@ import { feeRefusal } from './fee.ts';
 import type { GasBudget } from './gas-budget.ts';
 import type { KeyLimiter } from './key-limiter.ts';
 import type { Ledger } from './ledger.ts';
+import type { ListCheck } from './lists.ts';
 import { currentFee, type FeePolicy } from './quote.ts';
 import type { Receipt } from './receipt.ts';
 import type { Receipts } from './receipts.ts';
@@ -57,6 +58,7 @@ export type RelayDeps = {
   slots: SlotStore;
   limiter: KeyLimiter;
   budget: GasBudget;
+  listed: ListCheck;
   ledger: Pick<Ledger, 'quarantineOf'>;
   health: StoreHealth;
   trail: Trail;
@@ -295,6 +297,10 @@ export function createRelay(deps: RelayDeps): Relay {
   const relayVersion = async (version: Version, run: { hasSlot: boolean }): Promise<Outcome> => {
     const { id, digest, action, signature } = version;
     const admission = admit(await slots.find(id), digest);
+    if (admission.tag === 'open') {
+      const unlisted = deps.listed(action);
+      if (unlisted !== null) return refused(unlisted);
+    }
     // The signature that is on record was checked when it came.
     if (admission.tag !== 'same' || admission.slot.signature !== signature) {
       const { key } = action;

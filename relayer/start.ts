@@ -27,6 +27,7 @@ import { gasBudgetWei, policyOf, quarantineOf, type RelayerConfig } from './conf
 import { createGasBudget, type GasBudget } from './gas-budget.ts';
 import { createKeyLimiter } from './key-limiter.ts';
 import { createLedger } from './ledger.ts';
+import { createListCheck, readLists } from './lists.ts';
 import { watchRelay } from './metrics.ts';
 import { createReceipts } from './receipts.ts';
 import { relayErrorBody } from './refusal.ts';
@@ -60,6 +61,13 @@ export async function startRelayer(
 ): Promise<RunningRelayer> {
   const deployment = readDeployment(config.DEPLOYMENT_FILE);
   const wallets = walletsOf(config);
+  const listed = createListCheck(
+    readLists({
+      allow: config.RELAY_ALLOW,
+      deny: config.RELAY_DENY,
+      file: config.RELAY_LISTS_FILE,
+    }),
+  );
   const receipts = createReceipts(firstOf(wallets));
   const client = createChainClient({
     urls: config.RPC_URLS,
@@ -119,6 +127,7 @@ export async function startRelayer(
     slots,
     limiter,
     budget,
+    listed,
     ledger,
     health,
     trail,

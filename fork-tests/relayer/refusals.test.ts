@@ -309,6 +309,20 @@ describe('what the process itself limits', () => {
     });
   });
 
+  it("accounts and keys by the operator's lists, before anything is read", async () => {
+    const body = await signedBody(fork, agent, await buyAction(fork, agent, 50n * USD));
+    const refused = { status: 403, body: { code: 'SESSION_INACTIVE', check: 'list' } };
+    await withEnv({ RELAY_DENY: agent.key.address }, async (limited) => {
+      expect(await limited.post(body)).toMatchObject(refused);
+      const other = await openAgent(fork, 'bob');
+      const action = await buyAction(fork, other, 50n * USD);
+      expect((await limited.post(await signedBody(fork, other, action))).status).toBe(402);
+    });
+    await withEnv({ RELAY_ALLOW: fork.deployment.usdg }, async (limited) => {
+      expect(await limited.post(body)).toMatchObject(refused);
+    });
+  });
+
   it('requests per client address', async () => {
     await withEnv({ HTTP_REQUESTS_PER_MINUTE: '2' }, async (limited) => {
       for (let turn = 0; turn < 2; turn += 1) expect((await limited.post({})).status).toBe(400);
