@@ -17,6 +17,7 @@ import { keyOptions } from '../runtime/keys/wallets.ts';
 import { addressSchema } from '../runtime/schema.ts';
 import { senderOptions } from '../runtime/sender/options.ts';
 import type { QuarantinePolicy } from './quarantine.ts';
+import { moneyOptions } from './money/options.ts';
 import type { RelayPolicy } from './relay.ts';
 
 const dollars = z.string().regex(/^\d+(\.\d{1,6})?$/, 'expected dollars with at most 6 decimals');
@@ -120,6 +121,7 @@ export const relayerOptions = z.object({
   ...keyOptions.shape,
   ...senderOptions.shape,
   ...relayOptions.shape,
+  ...moneyOptions.shape,
 });
 
 export type RelayerConfig = Readonly<z.infer<typeof relayerOptions>>;

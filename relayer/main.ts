@@ -1,9 +1,10 @@
 /**
- * `npm run relayer [-- run | why <digest> | statement | quarantine list | quarantine release <key>]`
+ * `npm run relayer [-- run | why <digest> | statement | quarantine list | quarantine release <key> | sweep]`
  *   run        relays until stopped (default), configured by the environment (see .env.example)
  *   why        prints every check and state of an action with its time
  *   statement  prints fees and gas: [--since 2026-11-01 | 7d] [--by day | key | account] [--csv]
  *   quarantine lists the keys that are kept out, or lets one in again
+ *   sweep      sends fees above the float to the cold address now
  */
 import { loadConfig, loadEnvFile } from '../runtime/config.ts';
 import { runProcess, sayFault } from '../runtime/lifecycle.ts';
@@ -11,6 +12,7 @@ import { createLogger } from '../runtime/logger.ts';
 import { parseArguments } from './cli/arguments.ts';
 import { runQuarantine } from './cli/quarantine.ts';
 import { runStatement } from './cli/statement.ts';
+import { runSweep } from './cli/sweep.ts';
 import { runWhy } from './cli/why.ts';
 import { relayerOptions } from './config.ts';
 import { startRelayer } from './start.ts';
@@ -33,6 +35,10 @@ async function main(): Promise<number | null> {
       return await runStatement(command, process.env, write);
     case 'quarantine':
       return await runQuarantine(command.release, process.env, say);
+    case 'sweep': {
+      const logger = createLogger('relayer', 'warn');
+      return await runSweep(process.env, logger, say);
+    }
     case 'run': {
       const config = loadConfig(relayerOptions);
       const logger = createLogger('relayer', config.LOG_LEVEL);

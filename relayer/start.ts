@@ -40,6 +40,8 @@ import { createStoreHealth } from './store-health.ts';
 import { attemptOfIntent, type SlotId } from './slots.ts';
 import { stateLine } from './trail-lines.ts';
 import { createTrail } from './trail.ts';
+import { createHousekeeping, type Housekeeping } from './money/housekeeping.ts';
+import { checkedTreasury } from './money/options.ts';
 import { createUpkeep } from './upkeep.ts';
 
 const MAX_LIMITED_KEYS = 10_000;
@@ -47,7 +49,12 @@ const MAX_LIMITED_KEYS = 10_000;
 const CLOSE_MS = 10_000;
 const DRAIN_MS = 4_000;
 
-export type RunningRelayer = Running & { url: string; port: number; sender: Sender };
+export type RunningRelayer = Running & {
+  url: string;
+  port: number;
+  sender: Sender;
+  money: Housekeeping;
+};
 
 export type StartOptions = Pick<SenderDeps<SenderTables>, 'onDurablePoint' | 'onFatal'>;
 
@@ -69,6 +76,8 @@ export async function startRelayer(
     }),
   );
   const receipts = createReceipts(firstOf(wallets));
+  const addresses = wallets.map(({ address }) => address);
+  const treasury = checkedTreasury(config, deployment, addresses);
   const client = createChainClient({
     urls: config.RPC_URLS,
     timeoutMs: config.RPC_TIMEOUT_MS,
@@ -95,6 +104,7 @@ export async function startRelayer(
     rpc: { urls: config.RPC_URLS, timeoutMs: config.RPC_TIMEOUT_MS },
     chainId: CHAIN_ID,
     wallets,
+    namedOnly: treasury === null ? [] : [treasury],
     store,
     settings: senderSettings(config),
     logger,
@@ -170,10 +180,23 @@ export async function startRelayer(
     trail,
     logger,
   });
+  const money = createHousekeeping({
+    config,
+    deployment,
+    client,
+    db: store.db,
+    sender,
+    wallets: addresses,
+    treasury: treasury?.address ?? null,
+    marks,
+    metrics,
+    logger,
+  });
   try {
     await budget.load();
     await sender.start();
     await upkeep.start();
+    money.start();
     await marks.read();
     const app = createServer({
       logger,
@@ -181,7 +204,7 @@ export async function startRelayer(
       readiness: [
         { name: 'chain', check: marks.readiness },
         { name: 'store', check: health.readiness },
-        ...senderReadiness(sender, budget),
+        ...senderReadiness(sender, budget, money.warning),
       ],
       http: {
         bodyLimitBytes: config.HTTP_BODY_LIMIT_BYTES,
@@ -199,17 +222,15 @@ export async function startRelayer(
     const listening = await listen(app, config.HTTP_HOST, config.RELAYER_PORT, {
       errorBody: relayErrorBody,
     });
-    logger.info(
-      { url: listening.url, wallets: wallets.map(({ address }) => address) },
-      'listening',
-    );
+    logger.info({ url: listening.url, wallets: addresses }, 'listening');
     return {
       url: listening.url,
       port: listening.port,
       sender,
+      money,
       stop: async () => {
         relay.stop();
-        await listening.close(CLOSE_MS);
+        await Promise.all([listening.close(CLOSE_MS), money.stop()]);
         await upkeep.stop();
         await sender.stop(DRAIN_MS);
         unwatch();
@@ -220,6 +241,7 @@ export async function startRelayer(
     };
   } catch (error) {
     marks.stop();
+    await money.stop();
     await upkeep.stop();
     await sender.stop(0);
     await trail.stop();
@@ -270,13 +292,20 @@ async function assertModule(
   }
 }
 
-function senderReadiness(sender: Sender, budget: GasBudget): ReadinessCheck[] {
+function senderReadiness(
+  sender: Sender,
+  budget: GasBudget,
+  lowOnEth: () => string | null,
+): ReadinessCheck[] {
   return [
     {
       name: 'wallets',
       check: () => {
         const { wallets } = sender.status();
-        if (wallets.some(({ usable }) => usable)) return { ok: true };
+        if (wallets.some(({ usable }) => usable)) {
+          const note = lowOnEth();
+          return note === null ? { ok: true } : { ok: true, note };
+        }
         const reasons = wallets.map(
           ({ address, reason }) => `${address}: ${reason ?? 'not usable'}`,
         );

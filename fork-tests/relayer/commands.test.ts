@@ -90,7 +90,7 @@ describe('why', () => {
       const all = lines.join('\n');
       return all.includes('refused: ') ? all : null;
     });
-    expect(text).toMatch(/refused: EXPIRED: /);
+    expect(text).toMatch(/refused: EXPIRED \(deadline\): /);
     const stranger = `0x${'12'.repeat(32)}` as const;
     expect(await said((say) => runWhy(stranger, env, say), 1)).toContain('nothing is known');
   });

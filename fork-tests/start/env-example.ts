@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { apiOptions } from '../../api/config.ts';
 import { keeperOptions } from '../../keeper/config.ts';
 import { relayOptions } from '../../relayer/config.ts';
+import { moneyOptions } from '../../relayer/money/options.ts';
 import { chainOptions, logOptions, renderEnvExample, storeOptions } from '../../runtime/config.ts';
 import { httpOptions } from '../../runtime/http/server.ts';
 import { keyCommandOptions } from '../../runtime/keys/cli/options.ts';
@@ -33,7 +34,7 @@ export function envExample(): string {
     group('keeper and relayer: keys and the transaction sender', ...SHARED.slice(4)),
     group('api', apiOptions),
     group('keeper', keeperOptions),
-    group('relayer', relayOptions),
+    group('relayer', relayOptions, moneyOptions),
     group('local chain and npm start', chainProcessOptions, startOptions),
     group('npm run deploy', deployOptions),
     group('npm run key', keyCommandOptions),

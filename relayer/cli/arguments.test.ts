@@ -14,6 +14,8 @@ test.each<[string, object]>([
   ['why', { tag: 'usage' }],
   ['why 12', { tag: 'usage' }],
   [`why ${DIGEST} ${DIGEST}`, { tag: 'usage' }],
+  ['sweep', { tag: 'sweep' }],
+  ['sweep all', { tag: 'usage' }],
   ['quarantine', { tag: 'quarantine', release: null }],
   ['quarantine list', { tag: 'quarantine', release: null }],
   ['quarantine list now', { tag: 'usage' }],

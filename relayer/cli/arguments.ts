@@ -7,6 +7,7 @@ export type Command =
   | { tag: 'why'; digest: Hex }
   | ({ tag: 'statement' } & StatementOrder)
   | { tag: 'quarantine'; release: Address | null }
+  | { tag: 'sweep' }
   | { tag: 'usage'; text: string };
 
 const USAGE = [
@@ -14,15 +15,18 @@ const USAGE = [
   '       relayer why <digest: 0x and 64 hex characters>',
   '       relayer statement [--since <2026-11-01 | 7d | 36h>] [--by day | key | account] [--csv]',
   '       relayer quarantine [list | release <key: 0x and 40 hex characters>]',
+  '       relayer sweep',
 ].join('\n');
 
 const SINCE = '7d';
+/** Commands that take no further word. */
+const PLAIN = ['run', 'sweep'] as const;
 
 export function parseArguments(line: readonly string[]): Command {
   const [name = 'run', ...rest] = line;
+  const plain = PLAIN.find((one) => one === name);
+  if (plain !== undefined) return rest.length === 0 ? { tag: plain } : usage();
   switch (name) {
-    case 'run':
-      return rest.length === 0 ? { tag: 'run' } : usage();
     case 'why': {
       const [digest = ''] = rest;
       const isDigest = rest.length === 1 && /^0x[0-9a-fA-F]{64}$/.test(digest);

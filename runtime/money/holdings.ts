@@ -12,16 +12,21 @@ export type Holding = {
   allowance: bigint;
 };
 
-/** @throws when the chain does not answer in time */
+/**
+ * @param blockNumber of that very block; absent: the latest of whichever node answers
+ * @throws when the chain does not answer in time
+ */
 export async function readHoldings(
   client: PublicClient,
   wallets: readonly Address[],
   at: Pick<Deployment, 'usdg' | 'swapRouter02' | 'multicall3'>,
   timeoutMs: number,
+  blockNumber?: bigint,
 ): Promise<Holding[]> {
   const usdg = { address: at.usdg, abi: erc20Abi } as const;
   const read = client.multicall({
     allowFailure: false,
+    ...(blockNumber === undefined ? {} : { blockNumber }),
     contracts: wallets.flatMap((wallet) => [
       {
         address: at.multicall3,

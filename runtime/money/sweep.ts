@@ -8,9 +8,12 @@ import {
   zeroAddress,
 } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
+import type { IntentState } from '../sender/types.ts';
 import { judgeSweep, type SweepRules } from './sweep-policy.ts';
 import { makeMove, type MoveContext } from './move.ts';
 import type { Holding } from './holdings.ts';
+
+export type Swept = { wallet: Address; amountUsdg: bigint; state: IntentState | null };
 
 /** A sweep that waits longer than this for its inclusion is decided anew. */
 const SEND_WITHIN_SECONDS = 600n;
@@ -35,21 +38,25 @@ export function sweepProblem(
   return basket === undefined ? null : `it is the vault of ${basket.ticker}`;
 }
 
-/** Sweeps what is due of each wallet, one after another; a wallet whose last sweep is under way is left alone. */
+/**
+ * Sweeps what is due of each wallet, one after another; a wallet whose last sweep is under way is left alone.
+ * @returns of each wallet that had something to sweep what came of it: null where its last one is under way
+ */
 export async function sweep(
   context: MoveContext,
   holdings: readonly Holding[],
   to: Address,
   rules: SweepRules,
   chainSeconds: bigint,
-): Promise<void> {
+): Promise<Swept[]> {
+  const swept: Swept[] = [];
   for (const { wallet, usdg } of holdings) {
     const last = await context.moves.lastMinedMs(wallet, 'sweep');
     const verdict = judgeSweep(usdg, last, context.now(), rules);
     if (verdict.tag !== 'sweep') continue;
     const { amountUsdg } = verdict;
     const args = [getAddress(to), amountUsdg] as const;
-    await makeMove(context, {
+    const state = await makeMove(context, {
       kind: 'sweep',
       wallet,
       counterparty: to,
@@ -58,5 +65,7 @@ export async function sweep(
       data: encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args }),
       notAfter: Number(chainSeconds + SEND_WITHIN_SECONDS),
     });
+    swept.push({ wallet, amountUsdg, state });
   }
+  return swept;
 }

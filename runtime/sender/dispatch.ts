@@ -52,7 +52,8 @@ export class Dispatcher {
       if (entry.phase !== 'queued' || this.#running.has(entry.key)) continue;
       if ((this.#retries.get(entry.key)?.at ?? 0) > now) continue;
       full = full || this.#context.wallets.pick(NONE).tag === 'busy';
-      if (full && entry.nonce === null) continue;
+      // One that names its wallet waits for that wallet alone.
+      if (full && entry.nonce === null && entry.intent.from === undefined) continue;
       const run = this.#run(entry.key).finally(() => {
         this.#running.delete(entry.key);
         this.#context.nudge();

@@ -87,6 +87,8 @@ export function createSenderMetrics(
   };
 }
 
+const everyWallet = ({ wallets, namedOnly = [] }: SenderStatus) => [...wallets, ...namedOnly];
+
 function gauges(
   registry: Registry,
   name: (rest: string) => string,
@@ -122,7 +124,7 @@ function gauges(
     'wallet_balance_eth',
     'Balance by the last read.',
     (set) => {
-      for (const { address, balanceWei } of status().wallets) {
+      for (const { address, balanceWei } of everyWallet(status())) {
         if (balanceWei !== null) set(Number(balanceWei) / 1e18, address);
       }
     },
@@ -132,7 +134,7 @@ function gauges(
     'wallet_usable',
     '1 when the wallet takes new work.',
     (set) => {
-      for (const { address, usable } of status().wallets) set(usable ? 1 : 0, address);
+      for (const { address, usable } of everyWallet(status())) set(usable ? 1 : 0, address);
     },
     true,
   );

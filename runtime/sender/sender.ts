@@ -43,15 +43,18 @@ import type {
   SenderStatus,
   StoredIntent,
   WaitUntil,
+  WalletStatus,
 } from './types.ts';
 import { Waits } from './waits.ts';
-import { Wallets } from './wallets.ts';
+import { type Wallet, Wallets } from './wallets.ts';
 
 export type SenderDeps<DB extends SenderTables> = {
   /** Endpoints, best first; or a port of your own. */
   rpc: { urls: readonly string[]; timeoutMs: number } | Rpc;
   chainId: number;
   wallets: readonly LocalAccount[];
+  /** Wallets that send only what names them in `from`, and take no other work: a treasury. None of `wallets`. */
+  namedOnly?: readonly LocalAccount[];
   /** Opened with `senderMigrations` among its migrations, and `exclusive` set unless there is a `fence`. */
   store: Store<DB>;
   /** Where several processes share the store: of the lead under which this sender writes and sends. */
@@ -106,7 +109,7 @@ class OneSender<DB extends SenderTables> implements Sender {
       // The sender's tables are part of the process's own; kysely's types do not narrow by themselves.
       journal: new Journal(deps.store.db as unknown as Kysely<SenderTables>, clock, fence),
       fence,
-      wallets: new Wallets(deps.wallets, deps.settings.maxInFlightPerWallet),
+      wallets: new Wallets(deps.wallets, deps.settings.maxInFlightPerWallet, deps.namedOnly),
       head: new Head(),
       settings: deps.settings,
       chainId: deps.chainId,
@@ -197,7 +200,8 @@ class OneSender<DB extends SenderTables> implements Sender {
       oldest = Math.min(oldest, entry.createdAt);
     }
     return {
-      wallets: wallets.all().map((wallet) => wallet.status()),
+      wallets: statusOf(wallets.all().filter(({ namedOnly }) => !namedOnly)),
+      namedOnly: statusOf(wallets.all().filter(({ namedOnly }) => namedOnly)),
       queued,
       inFlight,
       oldestUnsettledMs: clock() - oldest,
@@ -341,6 +345,9 @@ class OneSender<DB extends SenderTables> implements Sender {
     this.#deps.onFatal?.(error);
   }
 }
+
+const statusOf = (wallets: readonly Wallet[]): WalletStatus[] =>
+  wallets.map((wallet) => wallet.status());
 
 /** Bytes are stored but no answer has come yet. */
 function isPending(entry: Entry): boolean {

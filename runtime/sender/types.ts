@@ -82,7 +82,10 @@ export type WalletStatus = {
 };
 
 export type SenderStatus = {
+  /** Those that take any work. */
   wallets: readonly WalletStatus[];
+  /** Those that send only what names them; absent: none. */
+  namedOnly?: readonly WalletStatus[];
   queued: number;
   inFlight: number;
   oldestUnsettledMs: number;

@@ -9,6 +9,8 @@ export class Wallet {
   readonly address: Address;
   /** Null for a wallet that only the journal knows: its bytes are sent again, nothing new is signed. */
   readonly account: LocalAccount | null;
+  /** It sends what names it in `from` and nothing else. */
+  readonly namedOnly: boolean;
   readonly book = new NonceBook();
   /** Wei; null until read. */
   balance: bigint | null = null;
@@ -22,9 +24,10 @@ export class Wallet {
   /** Cost of the last intent asked about when it did not fit an idle wallet; zero when it did. */
   #unmet = 0n;
 
-  constructor(address: Address, account: LocalAccount | null) {
+  constructor(address: Address, account: LocalAccount | null, namedOnly = false) {
     this.address = address;
     this.account = account;
+    this.namedOnly = namedOnly;
   }
 
   get committed(): bigint {
@@ -94,8 +97,16 @@ export class Wallets {
   readonly #maxInFlight: number;
   #turn = 0;
 
-  constructor(accounts: readonly LocalAccount[], maxInFlight: number) {
+  /** @param namedOnly accounts that send what names them in `from` and nothing else */
+  constructor(
+    accounts: readonly LocalAccount[],
+    maxInFlight: number,
+    namedOnly: readonly LocalAccount[] = [],
+  ) {
     this.#maxInFlight = maxInFlight;
+    for (const account of namedOnly) {
+      this.#wallets.set(account.address, new Wallet(account.address, account, true));
+    }
     for (const account of accounts) {
       this.#wallets.set(account.address, new Wallet(account.address, account));
     }
@@ -116,7 +127,7 @@ export class Wallets {
 
   /** The least loaded wallet that may take one more, in turn among equals; `without` those already tried. */
   pick(without: ReadonlySet<Address>): Pick {
-    const withKey = this.all().filter(({ account }) => account !== null);
+    const withKey = this.all().filter(({ account, namedOnly }) => account !== null && !namedOnly);
     if (withKey.length === 0) return { tag: 'none' };
     const usable = withKey.filter(
       (wallet) => wallet.blocked() === null && !without.has(wallet.address),

@@ -4,7 +4,7 @@
  */
 import { type Dialect, PostgresDialect } from 'kysely';
 import { Client, type CustomTypesConfig, Pool, types as pgTypes } from 'pg';
-import { StoreError } from './errors.ts';
+import { StoreHeldError } from './errors.ts';
 
 /** Any constant will do, as long as every process of this product uses the same one. */
 const LOCK_NAMESPACE = 46_630;
@@ -77,7 +77,7 @@ export async function lockPostgres(
   if (answer.rows[0]?.held !== true) {
     released = true;
     await client.end();
-    throw new StoreError(
+    throw new StoreHeldError(
       `another process holds "${name}" in this PostgreSQL database; only one may send from its wallets`,
     );
   }
