@@ -1,5 +1,4 @@
 /** The chain's endpoint fails, the process ends, work is in flight: what was accepted runs once, and is told. */
-import { join } from 'node:path';
 import type { Hex } from 'viem';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { USD } from '../../contracts-abi/constants.ts';
@@ -10,7 +9,8 @@ import { senderMigrations } from '../../runtime/sender/tables.ts';
 import { openStore } from '../../runtime/store/store.ts';
 import { useFork } from '../harness/fork.ts';
 import { type Proxy, startProxy } from '../proxy/proxy.ts';
-import { type Child, startChild } from '../start/children.ts';
+import type { Child } from '../start/children.ts';
+import { startRelayerChild } from './child.ts';
 import { type Agent, buyAction, executions, openAgent, signedBody } from './agent.ts';
 import {
   clientOf,
@@ -151,30 +151,12 @@ describe('an end of the process', () => {
 
   /** The process as an operator runs it; resolves when it listens. */
   async function launch(env: Record<string, string> = {}) {
-    let listening: (url: string) => void = () => undefined;
-    const url = new Promise<string>((resolve) => {
-      listening = resolve;
-    });
-    const log: string[] = [];
-    const child = startChild({
-      name: 'relayer',
-      entry: join(import.meta.dirname, '..', '..', 'relayer', 'main.ts'),
-      cwd: data.path,
-      env: {
-        PATH: process.env.PATH,
-        ...relayerEnv(fork, data, { RELAY_FEE_STEP_USDG: '0.4', LOG_LEVEL: 'info', ...env }),
-      },
-      onLine: (line) => {
-        log.push(line);
-        const found = /"url":"(http:[^"]+)".*"listening"/.exec(line);
-        if (found?.[1] !== undefined) listening(found[1]);
-      },
-    });
-    children.push(child);
-    const ended = child.exited.then((code) => {
-      throw new Error(`ended with ${code} while starting:\n${log.join('\n')}`);
-    });
-    return { child, client: clientOf(await Promise.race([url, ended])) };
+    const started = await startRelayerChild(
+      data.path,
+      relayerEnv(fork, data, { RELAY_FEE_STEP_USDG: '0.4', ...env }),
+    );
+    children.push(started.child);
+    return { child: started.child, client: clientOf(started.url) };
   }
 
   it('by SIGTERM with twenty actions in flight loses none, and the next process runs each once', async () => {

@@ -76,11 +76,11 @@ export type RelayerClient = {
    * @throws JournalError or the journal's own error when a step cannot be written down: nothing is signed or posted then
    * @throws SignerError when the signer does not sign with its own key in time
    */
-  run(intent: Intent): Promise<Outcome>;
+  run: (intent: Intent) => Promise<Outcome>;
   /** Finds out how an intent stands, without a new plan or signature; null for one that was never planned. */
-  settle(id: string): Promise<Outcome | null>;
+  settle: (id: string) => Promise<Outcome | null>;
   /** `settle` for every intent without an end: what a host does after a restart. */
-  recover(): Promise<Outcome[]>;
+  recover: () => Promise<Outcome[]>;
 };
 
 /** Re-signs after a 402 in one call; the relayer keeps a quote, so that more point at a fault of it. */

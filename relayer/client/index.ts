@@ -10,6 +10,7 @@ export {
 export { createMemoryJournal, type Journal, JournalError, type JournalRecord } from './journal.ts';
 export type { Executed, NeverExecuted, Next, Outcome, Refused, Unknown } from './outcome.ts';
 export { type Pins, pinsOf } from './pins.ts';
+export { createPlanner, PlanError, type PlannerOptions } from './planner.ts';
 export type { KindName, Signer } from './signable.ts';
 export { SignerError } from './signature.ts';
 export type { CoverTerms, Policy, Terms, TradeTerms } from './terms.ts';

@@ -15,8 +15,8 @@ export type FileJournal = Journal & {
    * Forgets intents that ended before `before` (unix milliseconds). An id that is forgotten can be run again: choose ids
    * that never come back, or keep them for longer than they might.
    */
-  prune(before: number): Promise<void>;
-  close(): Promise<void>;
+  prune: (before: number) => Promise<void>;
+  close: () => Promise<void>;
 };
 
 /**

@@ -34,9 +34,9 @@ type SettledJson =
 
 export type Journal = {
   /** All records in the order in which they were appended. */
-  read(): Promise<readonly unknown[]>;
+  read: () => Promise<readonly unknown[]>;
   /** Resolves once the record will survive the end of the process; rejects when that cannot be said. */
-  append(record: JournalRecord): Promise<void>;
+  append: (record: JournalRecord) => Promise<void>;
 };
 
 /** For tests and for agents that may forget: a restart loses what was under way. */

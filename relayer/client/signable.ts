@@ -1,5 +1,5 @@
 /** The two things that a session key signs (wire.md, Agent session, trade, cover), behind one shape. */
-import type { Address, Hex } from 'viem';
+import type { Address, Hex, LocalAccount } from 'viem';
 import { COVER_KIND } from '../../contracts-abi/cover-data.ts';
 import {
   ACTION_KIND,
@@ -28,16 +28,8 @@ export type SignableJson =
   | { type: 'trade'; module: Address; action: ActionJson }
   | { type: 'cover'; module: Address; action: CoverActionJson };
 
-/** The host's signer: a viem LocalAccount, or anything of this shape in front of a key store. */
-export type Signer = {
-  address: Address;
-  signTypedData(parameters: {
-    domain: ReturnType<typeof sessionDomain> | ReturnType<typeof coverDomain>;
-    types: typeof ACTION_TYPES | typeof COVER_ACTION_TYPES;
-    primaryType: 'Action' | 'CoverAction';
-    message: Action | CoverAction;
-  }): Promise<Hex>;
-};
+/** The host's signer: a viem LocalAccount; in front of a key store or a device, one made by viem's `toAccount`. */
+export type Signer = Pick<LocalAccount, 'address' | 'signTypedData'>;
 
 export function toJson(signable: Signable): SignableJson {
   const { module } = signable;
