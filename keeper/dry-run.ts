@@ -2,8 +2,8 @@
  * What a dry run has in place of what sends: it takes no lock and no lead, so it may run beside the keeper whose store
  * it reads.
  */
+import type { Replica, ReplicaStatus } from '../runtime/replica.ts';
 import type { Journal } from './journal/journal.ts';
-import type { Replica } from './replica.ts';
 import type { Term } from './term.ts';
 
 export type DryRun = {
@@ -13,11 +13,16 @@ export type DryRun = {
   wouldEarn: (profitUsdg: bigint) => void;
 };
 
+/** A dry run sends nothing and needs no lead. */
+export type KeeperStatus = ReplicaStatus | { tag: 'dry_run' };
+
+export type KeeperReplica = Omit<Replica<Term>, 'status'> & { status(): KeeperStatus };
+
 /** One term from the first `contend` to the end. */
 export function createDryReplica(options: {
   begin: () => Promise<Term>;
   onBegin: (term: Term) => void;
-}): Replica {
+}): KeeperReplica {
   let term: Term | null = null;
   return {
     term: () => term,

@@ -9,6 +9,7 @@ import { endProcess } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics, type Metrics } from '../runtime/metrics.ts';
 import type { DurablePoint } from '../runtime/sender/context.ts';
+import { createReplica } from '../runtime/replica.ts';
 import { StoreError } from '../runtime/store/errors.ts';
 import { createLead, unfenced } from '../runtime/store/lead.ts';
 import { alone, contend } from '../runtime/store/leadership.ts';
@@ -16,7 +17,7 @@ import { openStore, type Store } from '../runtime/store/store.ts';
 import { HEAD_READ_MAX_AGE_MS } from './chain/world.ts';
 import { DEFAULT_DATABASE_URL, type KeeperConfig } from './config.ts';
 import { createDistrust } from './distrust.ts';
-import { createDryReplica, type DryRun } from './dry-run.ts';
+import { createDryReplica, type DryRun, type KeeperReplica } from './dry-run.ts';
 import { readAllowList } from './firewall/foreign.ts';
 import type { ForeignContracts } from './firewall/known-protocol.ts';
 import type { HousekeepingJob } from './housekeeping/housekeeping.ts';
@@ -26,7 +27,6 @@ import { type StoreTables, storeMigrations } from './journal/migrations.ts';
 import { createKeeperMetrics } from './metrics.ts';
 import { sweepProblem } from '../runtime/money/sweep.ts';
 import { keeperChecks } from './readiness.ts';
-import { createReplica, type Replica } from './replica.ts';
 import { type Standing, startTerm, type Term } from './term.ts';
 import type { TickStatus } from './tick.ts';
 
@@ -198,7 +198,7 @@ function createKeeperReplica(
   standing: Standing,
   mode: KeeperMode,
   onBegin: (term: Term) => void,
-): Replica {
+): KeeperReplica {
   const { store, config, keeperMetrics } = standing;
   if (standing.dry !== null) {
     return createDryReplica({
@@ -210,7 +210,8 @@ function createKeeperReplica(
   const leadership = hasReplicas
     ? contend(config.DATABASE_URL ?? '', LEAD_NAME, () => replica.nudge())
     : alone;
-  const replica: Replica = createReplica({
+  const replica = createReplica<Term>({
+    process: 'keeper',
     lead: createLead({ store, leadership, name: LEAD_NAME }),
     begin: (fence, onFatal) =>
       // Without replicas a sender that has stopped would leave a process that looks well and never sends again.
@@ -226,7 +227,7 @@ async function serve(
   config: KeeperConfig,
   logger: Logger,
   metrics: Metrics,
-  replica: Replica,
+  replica: KeeperReplica,
 ): Promise<Listening> {
   const http = createHttpApp({
     logger: logger.child({ module: 'http' }),

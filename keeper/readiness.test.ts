@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { keeperChecks } from './readiness.ts';
-import type { ReplicaStatus } from './replica.ts';
+import type { KeeperStatus } from './dry-run.ts';
 import type { TickStatus } from './tick.ts';
 
 const LIMITS = { tickMs: 60_000, sourceMs: 30_000, silentMs: 13_000, headMs: 20_000 };
@@ -16,7 +16,7 @@ function worldOf(
 }
 
 function reasons(change: {
-  replica?: ReplicaStatus;
+  replica?: KeeperStatus;
   tick?: Partial<TickStatus>;
   world?: { advancedAtMs: number | null; fault: string | null; readAtMs?: number };
   usable?: boolean;

@@ -1,8 +1,9 @@
 /** What `/ready` says of a keeper. Reads what the loop keeps anyway; asking costs no RPC. */
 import type { ReadinessCheck, ReadinessResult } from '../runtime/readiness.ts';
+import { leadReadiness } from '../runtime/replica.ts';
 import type { SenderStatus } from '../runtime/sender/types.ts';
 import type { WorldView } from './chain/world.ts';
-import type { ReplicaStatus } from './replica.ts';
+import type { KeeperStatus } from './dry-run.ts';
 import type { TickStatus } from './tick.ts';
 
 export type ReadinessLimits = {
@@ -37,7 +38,7 @@ type Leading = {
  * somebody or hold up a rollout for as long as the other one lives.
  */
 export function keeperChecks(options: {
-  replica: () => ReplicaStatus;
+  replica: () => KeeperStatus;
   /** Null while it stands by: then there is nothing but the lead to judge. */
   leading: () => Leading | null;
   limits: ReadinessLimits;
@@ -89,21 +90,7 @@ export function keeperChecks(options: {
   ];
 }
 
-function judgeLead(status: ReplicaStatus): ReadinessResult {
-  switch (status.tag) {
-    case 'leads':
-      return { ok: true, note: 'leads' };
-    case 'dry_run':
-      return { ok: true, note: 'a dry run: nothing is sent' };
-    case 'stands_by':
-      return {
-        ok: true,
-        note: 'standby: another keeper leads; this one takes over when that one ends',
-      };
-    case 'takes_over':
-      return fails('it is taking the lead: the journal is being repaired');
-    case 'fails':
-      return fails(status.reason);
-  }
-  return status satisfies never;
+function judgeLead(status: KeeperStatus): ReadinessResult {
+  if (status.tag === 'dry_run') return { ok: true, note: 'a dry run: nothing is sent' };
+  return leadReadiness('keeper', status);
 }

@@ -1,26 +1,31 @@
 /**
- * One keeper among several on one database: it leads or stands by. What must hold:
+ * One process among several on one database: it leads or stands by. What must hold:
  * 1. A term begins after the lead was taken under a new epoch, and a new one not before the old has ended; of what the
  *    old one leaves behind the fence lets nothing through.
  * 2. A term whose lead is lost, or whose sender has stopped, ends at once, and the replica stands by for the next one.
  * 3. A replica that cannot begin its term gives the lead back: another one may reach what this one does not.
  */
-import type { Logger } from '../runtime/logger.ts';
-import { type Fence, type Lead, Overtaken } from '../runtime/store/lead.ts';
-import { faultLine } from '../runtime/fault-line.ts';
-import type { Term } from './term.ts';
+import { faultLine } from './fault-line.ts';
+import type { Logger } from './logger.ts';
+import type { ReadinessResult } from './readiness.ts';
+import { type Fence, type Lead, Overtaken } from './store/lead.ts';
+
+/** What a process has while it leads. */
+export type LeadTerm = {
+  fence: Fence;
+  /** Does nothing new, and lets what it began come to an end for at most `drainMs`. */
+  end(drainMs: number): Promise<void>;
+};
 
 export type ReplicaStatus =
   | { tag: 'leads' }
-  /** It sends nothing and needs no lead (dry-run.ts). */
-  | { tag: 'dry_run' }
   /** Another one leads. */
   | { tag: 'stands_by' }
   | { tag: 'takes_over' }
   /** It neither leads nor could it now: why. */
   | { tag: 'fails'; reason: string };
 
-export type Replica = {
+export type Replica<Term extends LeadTerm> = {
   /** Null while it does not lead. */
   term(): Term | null;
   status(): ReplicaStatus;
@@ -39,23 +44,42 @@ const CLAIM_EVERY_MS = 1_000;
 /** A replica that could not begin its term leaves the lead to others for so long. */
 const PAUSE_AFTER_FAULT_MS = 5_000;
 
-const TELLS: Record<ReplicaStatus['tag'], string> = {
-  leads: 'this keeper leads',
-  dry_run: 'a dry run: nothing is sent',
-  stands_by: 'standing by: another keeper leads',
-  takes_over: 'taking the lead',
-  fails: 'this keeper neither leads nor could it now',
+const TELLS: Record<ReplicaStatus['tag'], (process: string) => string> = {
+  leads: (process) => `this ${process} leads`,
+  stands_by: (process) => `standing by: another ${process} leads`,
+  takes_over: () => 'taking the lead',
+  fails: (process) => `this ${process} neither leads nor could it now`,
 };
 
-export function createReplica(options: {
+/** What `/ready` says of it: one that stands by is ready, and takes over by itself. */
+export function leadReadiness(process: string, status: ReplicaStatus): ReadinessResult {
+  switch (status.tag) {
+    case 'leads':
+      return { ok: true, note: 'leads' };
+    case 'stands_by':
+      return {
+        ok: true,
+        note: `standby: another ${process} leads; this one takes over when that one ends`,
+      };
+    case 'takes_over':
+      return { ok: false, reason: 'it is taking the lead: the journal is being repaired' };
+    case 'fails':
+      return { ok: false, reason: status.reason };
+  }
+  return status satisfies never;
+}
+
+export function createReplica<Term extends LeadTerm>(options: {
+  /** "keeper", "relayer": for the log. */
+  process: string;
   lead: Lead;
-  /** @param onFatal see `startTerm` */
+  /** @param onFatal told when the term cannot go on: the lead is lost, or the journal is another's */
   begin: (fence: Fence, onFatal: (error: unknown) => void) => Promise<Term>;
   /** Told before a term's first tick. */
   onBegin: (term: Term) => void;
   onStatus: (status: ReplicaStatus) => void;
   logger: Logger;
-}): Replica {
+}): Replica<Term> {
   const { lead, logger } = options;
   let term: Term | null = null;
   let status: ReplicaStatus = { tag: 'stands_by' };
@@ -70,7 +94,7 @@ export function createReplica(options: {
   const become = (next: ReplicaStatus): void => {
     if (next.tag !== told) {
       told = next.tag;
-      logger[next.tag === 'fails' ? 'error' : 'info'](next, TELLS[next.tag]);
+      logger[next.tag === 'fails' ? 'error' : 'info'](next, TELLS[next.tag](options.process));
     }
     status = next;
     options.onStatus(next);
@@ -117,7 +141,7 @@ export function createReplica(options: {
 
   async function contend(): Promise<void> {
     if (term !== null && (broken || !term.fence.holds())) {
-      logger.warn('this keeper no longer leads: it stops sending and stands by');
+      logger.warn(`this ${options.process} no longer leads: it stops sending and stands by`);
       become({ tag: 'stands_by' });
       await end(0);
       // With the lock still held, the next claim begins anew from the journal, as a restart would.
