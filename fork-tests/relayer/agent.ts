@@ -24,6 +24,7 @@ export type Agent = {
   owner: Role;
   account: Address;
   key: ReturnType<typeof privateKeyToAccount>;
+  privateKey: Hex;
   /** `keccak(key, epoch)` in the upper bits, a counter below. */
   nextNonce(): bigint;
 };
@@ -39,7 +40,8 @@ export async function openAgent(
 ): Promise<Agent> {
   const { client, deployment } = fork;
   const ownerAccount = fork.accounts[owner].account;
-  const key = privateKeyToAccount(generatePrivateKey());
+  const privateKey = generatePrivateKey();
+  const key = privateKeyToAccount(privateKey);
   const account = await client.readContract({
     address: deployment.accountFactory,
     abi: accountFactoryAbi,
@@ -83,6 +85,7 @@ export async function openAgent(
     owner,
     account,
     key,
+    privateKey,
     nextNonce: () => {
       counter += 1n;
       return (space << 160n) | counter;
