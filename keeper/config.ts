@@ -188,3 +188,6 @@ export function loadKeeperConfig(env: NodeJS.ProcessEnv = process.env): KeeperCo
 
 /** SQLite file of the keeper when DATABASE_URL is not set. */
 export const DEFAULT_DATABASE_URL = 'file:.data/keeper.sqlite';
+
+/** Of the lead and, on SQLite, of the file: one keeper at a time sends from a journal. */
+export const LEAD_NAME = 'keeper-sender';

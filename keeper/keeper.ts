@@ -15,7 +15,7 @@ import { createLead, unfenced } from '../runtime/store/lead.ts';
 import { alone, contend } from '../runtime/store/leadership.ts';
 import { openStore, type Store } from '../runtime/store/store.ts';
 import { HEAD_READ_MAX_AGE_MS } from './chain/world.ts';
-import { DEFAULT_DATABASE_URL, type KeeperConfig } from './config.ts';
+import { DEFAULT_DATABASE_URL, type KeeperConfig, LEAD_NAME } from './config.ts';
 import { createDistrust } from './distrust.ts';
 import { createDryReplica, type DryRun, type KeeperReplica } from './dry-run.ts';
 import { readAllowList } from './firewall/foreign.ts';
@@ -34,8 +34,6 @@ import type { TickStatus } from './tick.ts';
 const TICK_MAX_AGE_MS = 60_000;
 const SOURCE_MAX_AGE_MS = 30_000;
 const CLOSE_MS = 2_000;
-/** Of the lead and, on SQLite, of the file: one keeper at a time sends from a journal. */
-const LEAD_NAME = 'keeper-sender';
 
 export type Keeper = {
   /** One tick, outside the loop: `once`, `--dry-run` and tests. @throws StoreError while it stands by */

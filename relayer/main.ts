@@ -1,15 +1,17 @@
 /**
- * `npm run relayer [-- run | why <digest> | statement | quarantine list | quarantine release <key> | sweep]`
+ * `npm run relayer [-- run | why <digest> | statement | quarantine list | quarantine release <key> | doctor | sweep]`
  *   run        relays until stopped (default), configured by the environment (see .env.example)
  *   why        prints every check and state of an action with its time
  *   statement  prints fees and gas: [--since 2026-11-01 | 7d] [--by day | key | account] [--csv]
  *   quarantine lists the keys that are kept out, or lets one in again
+ *   doctor     checks everything that a relayer needs and says what to fix
  *   sweep      sends fees above the float to the cold address now
  */
 import { loadConfig, loadEnvFile } from '../runtime/config.ts';
 import { runProcess, sayFault } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { parseArguments } from './cli/arguments.ts';
+import { runDoctor } from './cli/doctor.ts';
 import { runQuarantine } from './cli/quarantine.ts';
 import { runStatement } from './cli/statement.ts';
 import { runSweep } from './cli/sweep.ts';
@@ -35,6 +37,8 @@ async function main(): Promise<number | null> {
       return await runStatement(command, process.env, write);
     case 'quarantine':
       return await runQuarantine(command.release, process.env, say);
+    case 'doctor':
+      return await runDoctor(process.env, say);
     case 'sweep': {
       const logger = createLogger('relayer', 'warn');
       return await runSweep(process.env, logger, say);

@@ -3,7 +3,6 @@ import type { LocalAccount } from 'viem/accounts';
 import { CHAIN_ID } from '../contracts-abi/constants.ts';
 import { readDeployment } from '../contracts-abi/deployment.ts';
 import { sessionModuleAbi } from '../contracts-abi/generated/index.ts';
-import { actionDigest } from '../contracts-abi/typed-data.ts';
 import { assertDeployment } from '../runtime/chain/assert-deployment.ts';
 import { assertChainId, createChainClient } from '../runtime/chain/client.ts';
 import { ConfigError } from '../runtime/config.ts';
@@ -18,6 +17,7 @@ import { createSender, type SenderDeps } from '../runtime/sender/sender.ts';
 import type { SenderTables } from '../runtime/sender/tables.ts';
 import type { Sender } from '../runtime/sender/types.ts';
 import { openStore } from '../runtime/store/store.ts';
+import { assertModule } from './chain/assert-module.ts';
 import { findExecution } from './chain/executed.ts';
 import { createMarksReader } from './chain/marks.ts';
 import { readNonceState } from './chain/nonce-state.ts';
@@ -261,35 +261,6 @@ function firstOf(wallets: readonly LocalAccount[]): LocalAccount {
   const [first] = wallets;
   if (first === undefined) throw new ConfigError('a relayer needs at least one wallet');
   return first;
-}
-
-/** A relayer that hashes otherwise than the module would refuse every action, or worse: find out at the start. */
-async function assertModule(
-  client: ReturnType<typeof createChainClient>,
-  sessionModule: `0x${string}`,
-): Promise<void> {
-  const sample = {
-    account: sessionModule,
-    key: sessionModule,
-    kind: 1,
-    vault: sessionModule,
-    amount: 1n,
-    limit: 2n,
-    slippageBps: 3,
-    data: '0x04',
-    nonce: 5n,
-    deadline: 6,
-    fee: 7n,
-  } as const;
-  const digest = await client.readContract({
-    address: sessionModule,
-    abi: sessionModuleAbi,
-    functionName: 'hashAction',
-    args: [sample],
-  });
-  if (digest !== actionDigest(sample, sessionModule)) {
-    throw new Error(`the session module at ${sessionModule} signs under another domain`);
-  }
 }
 
 function senderReadiness(

@@ -3,6 +3,7 @@ import type { Address, Hex } from 'viem';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { USD } from '../../contracts-abi/constants.ts';
 import { actionDigest } from '../../contracts-abi/typed-data.ts';
+import { runDoctor } from '../../relayer/cli/doctor.ts';
 import { runQuarantine } from '../../relayer/cli/quarantine.ts';
 import { runStatement } from '../../relayer/cli/statement.ts';
 import { runWhy } from '../../relayer/cli/why.ts';
@@ -36,6 +37,7 @@ afterEach(async () => {
   data.remove();
 });
 
+const COLD = '0x000000000000000000000000000000000000c01d';
 const wallet = (): Address => fork.accounts.relayer.account.address;
 
 /** Quoted, signed again, mined. Returns the digests of both and the fee. */
@@ -126,6 +128,42 @@ describe('the statement', () => {
     expect(await runStatement({ since: '1d', csv: true, by: 'all' }, env, write)).toBe(0);
     expect(text.split('\r\n')[1]).toContain(`,${total.gasWei},`);
     expect(await runStatement({ since: 'lately', csv: true, by: 'all' }, env, write)).toBe(2);
+  });
+});
+
+describe('the doctor', () => {
+  test('finds nothing to fix where all is well, beside the running relayer', async () => {
+    const treasury = fork.accounts.carol;
+    const full = { ...env, RELAY_TREASURY_PRIVATE_KEY: treasury.privateKey, RELAY_SWEEP_TO: COLD };
+    const text = await said((say) => runDoctor(full, say), 0);
+    expect(text).not.toContain('fail');
+    expect(text).toMatch(/^(ok|warn) +rpc 1 +127\.0\.0\.1:\d+: chain 4663/m);
+    expect(text).toMatch(/^ok +deployment +the contracts of the file name each other/m);
+    expect(text).toMatch(/^ok +fees +600000 gas are quoted at \d+\.\d{6} USDG/m);
+    expect(text).toMatch(/^ok +wallet +0x\w+: \d+(\.\d+)? ETH for about \d+ transactions/m);
+    expect(text).toMatch(new RegExp(`^ok +treasury +${treasury.account.address}: \\d+\\.`, 'm'));
+    expect(text).toMatch(/^ok +store +sqlite, \d+ slots, 0 keys kept out; a relayer has it/m);
+  });
+
+  test('says of each broken part what is wrong, and still looks at the others', async () => {
+    await fork.client.setBalance({ address: wallet(), value: 0n });
+    const broken = {
+      ...env,
+      RPC_URLS: `http://127.0.0.1:1/secret-key,${fork.url}`,
+      RELAY_WAIT_MS: 'long',
+      RELAY_TREASURY_PRIVATE_KEY: env.WALLET_PRIVATE_KEYS ?? '',
+      RELAY_LISTS_FILE: `${data.path}/missing.json`,
+    };
+    const text = await said((say) => runDoctor(broken, say), 1);
+    expect(text).toMatch(/^fail +settings +RELAY_WAIT_MS/m);
+    expect(text).toMatch(/^fail +rpc 1 +127\.0\.0\.1:1: /m);
+    expect(text).toMatch(/^(ok|warn) +rpc 2 +/m);
+    expect(text).toMatch(/^fail +wallet +.*0 ETH for about 0 transactions/m);
+    expect(text).toMatch(/^fail +treasury +.*is one of the wallets/m);
+    expect(text).toMatch(/^fail +lists +/m);
+    expect(text).toMatch(/^ok +deployment +/m);
+    expect(text).not.toContain('secret-key');
+    expect(text).not.toContain(env.WALLET_PRIVATE_KEYS);
   });
 });
 

@@ -3,19 +3,13 @@
  * Nothing here rests on anything else being well; each check has its own deadline.
  */
 import type { Deployment } from '../../contracts-abi/deployment.ts';
-import { readDeployment } from '../../contracts-abi/deployment.ts';
 import { createChainClient } from '../../runtime/chain/client.ts';
-import { ConfigError, usablePart } from '../../runtime/config.ts';
 import { faultLine } from '../../runtime/fault-line.ts';
-import { loadWallets } from '../../runtime/keys/wallets.ts';
+import { checkBalances } from '../../runtime/doctor/balances.ts';
+import { deploymentOf, keysOf, settingsOf } from '../../runtime/doctor/local.ts';
 import { senderOptions, senderSettings } from '../../runtime/sender/options.ts';
-import {
-  DEFAULT_DATABASE_URL,
-  type KeeperConfig,
-  keeperConfigSchema,
-  loadKeeperConfig,
-} from '../config.ts';
-import { checkBalances, checkDeployment, checkExecutor } from '../doctor/chain.ts';
+import { DEFAULT_DATABASE_URL, type KeeperConfig, keeperConfigSchema } from '../config.ts';
+import { checkDeployment, checkExecutor } from '../doctor/chain.ts';
 import { checked, fail, type Finding, lineOf, ok, warn } from '../../runtime/doctor/finding.ts';
 import { checkRpc, clockFinding, lagFindings } from '../../runtime/doctor/rpc.ts';
 import { checkSource } from '../doctor/source.ts';
@@ -43,10 +37,10 @@ export async function runDoctor(
 
 /** Every finding, in the order in which to mend things. Never throws. */
 export async function diagnose(env: NodeJS.ProcessEnv): Promise<Finding[]> {
-  const settings = settingsOf(env);
+  const settings = settingsOf(keeperConfigSchema, env);
   const { values } = settings;
   const askMs = Math.min(values.RPC_TIMEOUT_MS ?? ASK_MS, ASK_MS);
-  const keys = keyFindings(values);
+  const keys = keysOf(values);
   const deployment = deploymentOf(values);
 
   const [rpcs, sources, store] = await Promise.all([
@@ -84,52 +78,6 @@ export async function diagnose(env: NodeJS.ProcessEnv): Promise<Finding[]> {
 }
 
 type Settings = Partial<KeeperConfig>;
-
-/** What of the environment can be used, each setting by itself, and what is wrong with the rest. */
-function settingsOf(env: NodeJS.ProcessEnv): { values: Settings; findings: Finding[] } {
-  try {
-    return { values: loadKeeperConfig(env), findings: [ok('settings', 'all can be read')] };
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    const [, ...lines] = error.message.split('\n');
-    const findings = lines.map((line) => fail('settings', line.trim(), 'set it right'));
-    return { values: usablePart(keeperConfigSchema, env), findings };
-  }
-}
-
-type Keys = { wallets: readonly `0x${string}`[]; findings: Finding[] };
-
-function keyFindings(values: Settings): Keys {
-  const loaded = loadWallets(values);
-  if (loaded.tag === 'invalid') {
-    return { wallets: [], findings: [fail('keys', loaded.problem, keyFix(values))] };
-  }
-  const wallets = loaded.wallets.map(({ account }) => account.address);
-  const from = loaded.wallets.map(({ account, origin }) => `${account.address} (${origin})`);
-  return { wallets, findings: [ok('keys', from.join(', '))] };
-}
-
-function keyFix({ WALLET_KEYSTORE: path, WALLET_PRIVATE_KEYS: keys }: Settings): string {
-  if (path === undefined && keys === undefined) {
-    return 'nothing can be sent without a key (npm run key makes one)';
-  }
-  if (keys === undefined) {
-    return 'WALLET_KEYSTORE and WALLET_PASSPHRASE must belong together (npm run key -- list tells which keys are there)';
-  }
-  return path === undefined ? 'mend WALLET_PRIVATE_KEYS' : 'take one of the two away';
-}
-
-function deploymentOf({ DEPLOYMENT_FILE: path }: Settings): {
-  deployment: Deployment | null;
-  findings: Finding[];
-} {
-  try {
-    return { deployment: readDeployment(path ?? ''), findings: [] };
-  } catch (error) {
-    const fix = 'set DEPLOYMENT_FILE to the file that the deployment wrote';
-    return { deployment: null, findings: [fail('deployment', faultLine(error), fix)] };
-  }
-}
 
 async function chainFindings(
   usable: readonly { url: string; head: { baseFee: bigint | null } | null }[],

@@ -1,12 +1,10 @@
 /** What the chain holds of ours: the deployment's contracts, the registry, our wallets. */
-import { type Address, encodeFunctionData, erc20Abi, formatUnits, type PublicClient } from 'viem';
+import { type Address, encodeFunctionData, erc20Abi, type PublicClient } from 'viem';
 import { contractsOf, type Deployment } from '../../contracts-abi/deployment.ts';
 import { within } from '../../runtime/deadline.ts';
 import { readKnownProtocol } from '../firewall/known-protocol.ts';
-import { readHoldings } from '../../runtime/money/holdings.ts';
 import { sweepProblem } from '../../runtime/money/sweep.ts';
-import { transactionsLeft, USUAL_GAS } from '../../runtime/money/sweep-policy.ts';
-import { fail, type Finding, ok, warn } from '../../runtime/doctor/finding.ts';
+import { fail, type Finding, ok } from '../../runtime/doctor/finding.ts';
 
 export async function checkDeployment(
   client: PublicClient,
@@ -62,25 +60,4 @@ export async function checkExecutor(
     return fail('executor', `USDG refuses a transfer to ${executor}`, fix);
   }
   return ok('executor', `${executor} may be paid`);
-}
-
-export async function checkBalances(
-  client: PublicClient,
-  deployment: Deployment,
-  wallets: readonly Address[],
-  price: { gasPriceWei: bigint; lowTransactions: bigint },
-  timeoutMs: number,
-): Promise<Finding[]> {
-  const holdings = await readHoldings(client, wallets, deployment, timeoutMs);
-  return holdings.map(({ wallet, wei, usdg, allowance }) => {
-    const left = transactionsLeft(wei, USUAL_GAS, price);
-    const says = `${wallet}: ${formatUnits(wei, 18)} ETH for about ${left} transactions, ${formatUnits(usdg, 6)} USDG`;
-    if (left === 0n) return fail('wallet', says, 'send it ETH: it cannot send anything');
-    if (left < price.lowTransactions) return warn('wallet', says, 'send it ETH soon');
-    if (allowance > 0n) {
-      const fix = 'a top-up was interrupted: a running keeper takes the approval back';
-      return warn('wallet', `${says}, ${formatUnits(allowance, 6)} approved to the router`, fix);
-    }
-    return ok('wallet', says);
-  });
 }

@@ -14,6 +14,7 @@ test.each<[string, object]>([
   ['why', { tag: 'usage' }],
   ['why 12', { tag: 'usage' }],
   [`why ${DIGEST} ${DIGEST}`, { tag: 'usage' }],
+  ['doctor', { tag: 'doctor' }],
   ['sweep', { tag: 'sweep' }],
   ['sweep all', { tag: 'usage' }],
   ['quarantine', { tag: 'quarantine', release: null }],

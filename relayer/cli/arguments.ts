@@ -7,6 +7,7 @@ export type Command =
   | { tag: 'why'; digest: Hex }
   | ({ tag: 'statement' } & StatementOrder)
   | { tag: 'quarantine'; release: Address | null }
+  | { tag: 'doctor' }
   | { tag: 'sweep' }
   | { tag: 'usage'; text: string };
 
@@ -15,12 +16,13 @@ const USAGE = [
   '       relayer why <digest: 0x and 64 hex characters>',
   '       relayer statement [--since <2026-11-01 | 7d | 36h>] [--by day | key | account] [--csv]',
   '       relayer quarantine [list | release <key: 0x and 40 hex characters>]',
+  '       relayer doctor',
   '       relayer sweep',
 ].join('\n');
 
 const SINCE = '7d';
 /** Commands that take no further word. */
-const PLAIN = ['run', 'sweep'] as const;
+const PLAIN = ['run', 'doctor', 'sweep'] as const;
 
 export function parseArguments(line: readonly string[]): Command {
   const [name = 'run', ...rest] = line;
