@@ -138,6 +138,9 @@ export function senderRefusal(state: Extract<IntentState, { tag: 'refused' }>): 
   if (reason === 'rpc_unavailable' || reason === 'rejected_by_node') {
     return { code: 'UPSTREAM', message: 'the chain did not take the action: nothing was sent' };
   }
+  if (reason === 'withdrawn') {
+    return { code: 'SERVER', message: 'the slot changed meanwhile: post the same body again' };
+  }
   return { code: 'PAUSED', check: 'wallet', message: PAUSED_BECAUSE[reason], retryAfterSeconds: 5 };
 }
 
@@ -145,7 +148,7 @@ const PAUSED_BECAUSE: Readonly<
   Record<
     Exclude<
       SenderRefusal,
-      'reverted_in_simulation' | 'expired' | 'rpc_unavailable' | 'rejected_by_node'
+      'reverted_in_simulation' | 'expired' | 'rpc_unavailable' | 'rejected_by_node' | 'withdrawn'
     >,
     string
   >

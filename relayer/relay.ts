@@ -8,6 +8,7 @@
 import { BaseError, type Hex } from 'viem';
 import type { Deployment } from '../contracts-abi/deployment.ts';
 import { actionDigest } from '../contracts-abi/typed-data.ts';
+import { steadyNow } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { inTurnByKey } from '../runtime/in-turn.ts';
 import type { Sender } from '../runtime/sender/types.ts';
@@ -93,6 +94,9 @@ export type Relay = {
 
 /** Gas of the module's fee payment, measured on the genuine Safe: 18,000 to 87,000, the most for a first fee. */
 const FEE_PAYMENT_GAS = 50_000n;
+
+/** What was found out longer ago, say by a process that hung meanwhile, is found out again before anything is sent. */
+const CHECKS_LAST_MS = 10_000;
 
 const STOPPING: Refusal = {
   code: 'PAUSED',
@@ -223,6 +227,7 @@ export function createRelay(deps: RelayDeps): Relay {
   ): Promise<Judged> => {
     const { action, digest } = version;
     for (let turn = 0; turn < MOST_OVERTAKEN; turn += 1) {
+      const judgedAt = steadyNow();
       const pending = await slots.pendingOf(action.account, session.blockTime);
       const dry = await vetting.dryRun(version, session, pending.slots);
       if (dry.tag === 'refused') return dry;
@@ -248,7 +253,8 @@ export function createRelay(deps: RelayDeps): Relay {
         const { attempt, claimSeq } = claim.slot;
         const detail = `fee ${action.fee}, attempt ${attempt}, claim ${claimSeq} of the account`;
         trail.note({ digest, what: 'claimed', detail });
-        return { tag: 'claimed', running: submit(claim.slot, dry.gas) };
+        const fresh = steadyNow() - judgedAt < CHECKS_LAST_MS;
+        return { tag: 'claimed', running: submit(claim.slot, fresh ? dry.gas : null) };
       }
       if (claim.tag === 'lost') return { tag: 'lost' };
     }

@@ -15,6 +15,8 @@ export type Settlement = {
   settle(intentKey: string, state: IntentState): Promise<void>;
   /** Books what an earlier process or a fault left out; does nothing when nothing is owed. */
   catchUp(): Promise<void>;
+  /** Another process may have left something out: the next `catchUp` looks. */
+  owe(): void;
 };
 
 /** The newest intents, which a restart or a fault may have left unbooked. */
@@ -88,6 +90,9 @@ export function createSettlement(deps: {
         owed = true;
         throw error;
       }
+    },
+    owe: () => {
+      owed = true;
     },
     catchUp: async () => {
       if (!owed) return;

@@ -10,10 +10,11 @@ import {
   actionFromJson,
   actionToJson,
 } from '../contracts-abi/typed-data.ts';
+import type { SenderTables } from '../runtime/sender/tables.ts';
 import { isUniqueViolation } from '../runtime/store/errors.ts';
 import type { RelayTables, SlotRow } from './migrations.ts';
 import type { Quote } from './quote.ts';
-import { released, retried, type Slot, type SlotId } from './slots.ts';
+import { intentKey, released, retried, type Slot, type SlotId } from './slots.ts';
 
 export type Version = { id: SlotId; digest: Hex; action: Action; signature: Hex };
 
@@ -36,8 +37,16 @@ export type SlotStore = {
    * Claims an open slot for a version, whichever it was at. `after`: the head that the caller has judged the action by.
    */
   claim(version: Version, nextFee: bigint, after: number): Promise<Claim>;
-  /** After an attempt that never left: see `released`. */
+  /**
+   * After an attempt that never left: see `released`. False, and nothing moves, where the sender has the attempt as
+   * anything but refused: another process was about to hand it over.
+   */
   release(slot: Slot): Promise<boolean>;
+  /**
+   * Whether the slot is claimed for this very attempt, to the end of the transaction: what a process that hung for a
+   * while must know before it hands the attempt over.
+   */
+  holds(slot: Slot, trx: unknown): Promise<boolean>;
   /** After an attempt that left and cannot execute: see `retried`. */
   retry(slot: Slot): Promise<boolean>;
   /** Claimed slots whose deadline is at or after `since` (unix seconds): what a restart may have interrupted. */
@@ -60,10 +69,15 @@ export type Claim =
 /** More than an account may have under way (RELAY_MAX_PENDING_PER_ACCOUNT). */
 const MOST_PENDING = 1_000;
 
+/** Undoes a release: the attempt is in the sender's journal after all. */
+class HandedOver extends Error {}
+
 /** A row of the first day of 1970: no day's gas is counted by it. */
 const PROBE = 'probe';
 
-export function createSlotStore(db: Kysely<RelayTables>, now: () => number = Date.now): SlotStore {
+type Tables = RelayTables & SenderTables;
+
+export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now): SlotStore {
   const where = (id: SlotId) => ({
     module: id.module,
     account: id.account,
@@ -81,9 +95,9 @@ export function createSlotStore(db: Kysely<RelayTables>, now: () => number = Dat
     return row === undefined ? null : slotOf(row);
   };
   /** Moves a claimed slot of this very attempt. */
-  const move = async (from: Slot, to: Slot): Promise<boolean> => {
+  const move = async (from: Slot, to: Slot, trx: Kysely<Tables> = db): Promise<boolean> => {
     const { module, account, nonce } = where(from.id);
-    const result = await db
+    const result = await trx
       .updateTable('relay_slots')
       .set({
         state: to.state,
@@ -217,7 +231,26 @@ export function createSlotStore(db: Kysely<RelayTables>, now: () => number = Dat
       const slot = await find(version.id);
       return slot === null ? { tag: 'lost' } : { tag: 'claimed', slot };
     },
-    release: (slot) => move(slot, released(slot)),
+    release: async (slot) =>
+      await db
+        .transaction()
+        .execute(async (trx) => {
+          // The row first: a hand-over that holds it ends before this look at the journal.
+          if (!(await move(slot, released(slot), trx))) return false;
+          const alive = await trx
+            .selectFrom('sender_intent')
+            .select('key')
+            .where('key', '=', intentKey(slot.digest, slot.attempt))
+            .where('phase', '!=', 'refused')
+            .executeTakeFirst();
+          if (alive !== undefined) throw new HandedOver();
+          return true;
+        })
+        .catch((error: unknown) => {
+          if (error instanceof HandedOver) return false;
+          throw error;
+        }),
+    holds: (slot, trx) => move(slot, slot, trx as Kysely<Tables>),
     retry: (slot) => move(slot, retried(slot)),
     claimedSince: async (since, limit) => {
       const rows = await db

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import type { Hex } from 'viem';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Action } from '../contracts-abi/typed-data.ts';
+import { type SenderTables, senderMigrations } from '../runtime/sender/tables.ts';
 import type { IntentState } from '../runtime/sender/types.ts';
 import { openStore, type Store } from '../runtime/store/store.ts';
 import { createLedger } from './ledger.ts';
@@ -45,13 +46,16 @@ function version(name: number, fee = 0n, nonce = 7n): Version {
 }
 
 describe('slot rows', () => {
-  let store: Store<RelayTables>;
+  let store: Store<RelayTables & SenderTables>;
   let slots: SlotStore;
   let clock = 1_000_000;
 
   beforeEach(async () => {
     clock = 1_000_000;
-    store = await openStore<RelayTables>({ url: 'file::memory:', migrations: relayMigrations });
+    store = await openStore<RelayTables & SenderTables>({
+      url: 'file::memory:',
+      migrations: { ...senderMigrations, ...relayMigrations },
+    });
     slots = createSlotStore(store.db, () => clock);
   });
   afterEach(async () => {

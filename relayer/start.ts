@@ -1,6 +1,5 @@
 /** Wires one relayer process: store, sender, relay, server; and ends it without losing what was accepted. */
 import type { LocalAccount } from 'viem/accounts';
-import { CHAIN_ID } from '../contracts-abi/constants.ts';
 import { readDeployment } from '../contracts-abi/deployment.ts';
 import { sessionModuleAbi } from '../contracts-abi/generated/index.ts';
 import { assertDeployment } from '../runtime/chain/assert-deployment.ts';
@@ -8,12 +7,13 @@ import { assertChainId, createChainClient } from '../runtime/chain/client.ts';
 import { ConfigError } from '../runtime/config.ts';
 import { listen } from '../runtime/http/server.ts';
 import { loadWallets } from '../runtime/keys/wallets.ts';
-import { endProcess, type Running } from '../runtime/lifecycle.ts';
+import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import type { ReadinessCheck } from '../runtime/readiness.ts';
+import { leadReadiness } from '../runtime/replica.ts';
 import { senderSettings } from '../runtime/sender/options.ts';
-import { createSender, type SenderDeps } from '../runtime/sender/sender.ts';
+import type { SenderDeps } from '../runtime/sender/sender.ts';
 import type { SenderTables } from '../runtime/sender/tables.ts';
 import type { Sender } from '../runtime/sender/types.ts';
 import { openStore } from '../runtime/store/store.ts';
@@ -32,6 +32,7 @@ import { watchRelay } from './metrics.ts';
 import { createReceipts } from './receipts.ts';
 import { relayErrorBody } from './refusal.ts';
 import { createRelay } from './relay.ts';
+import { createRelayerReplica } from './replica.ts';
 import { createServer } from './server.ts';
 import { createSettlement } from './settlement.ts';
 import { createSlotStore } from './slot-store.ts';
@@ -95,25 +96,23 @@ export async function startRelayer(
   await assertDeployment(client, deployment);
 
   const metrics = createMetrics('relayer');
+  const url = config.DATABASE_URL ?? DEFAULT_DATABASE_URL;
   const store = await openStore<StoreTables>({
-    url: config.DATABASE_URL ?? DEFAULT_DATABASE_URL,
+    url,
     migrations: storeMigrations,
-    exclusive: LEAD_NAME,
+    ...(url.startsWith('file:') ? { exclusive: LEAD_NAME } : {}),
   });
-  const sender = createSender<StoreTables>({
-    rpc: { urls: config.RPC_URLS, timeoutMs: config.RPC_TIMEOUT_MS },
-    chainId: CHAIN_ID,
-    wallets,
-    namedOnly: treasury === null ? [] : [treasury],
+  const replica = createRelayerReplica({
+    config,
+    treasury,
     store,
-    settings: senderSettings(config),
+    wallets,
+    metrics,
     logger,
-    registry: metrics.registry,
-    metricsPrefix: 'basket_relayer',
-    // A sender that has stopped would leave a process that answers and never sends again.
-    onFatal: endProcess,
-    ...options,
+    onLead: () => upkeep.takeOver(),
+    hooks: options,
   });
+  const { sender } = replica;
   const slots = createSlotStore(store.db);
   const budget = createGasBudget(store.db, gasBudgetWei(config));
   const ledger = createLedger(store.db, quarantineOf(config));
@@ -164,6 +163,7 @@ export async function startRelayer(
   );
   const upkeep = createUpkeep({
     sender,
+    leads: replica.leads,
     slots,
     budget,
     settlement: createSettlement({
@@ -185,6 +185,8 @@ export async function startRelayer(
     deployment,
     client,
     db: store.db,
+    fence: replica.fence,
+    leads: () => replica.leads(),
     sender,
     wallets: addresses,
     treasury: treasury?.address ?? null,
@@ -194,8 +196,8 @@ export async function startRelayer(
   });
   try {
     await budget.load();
-    await sender.start();
     await upkeep.start();
+    await replica.contend();
     money.start();
     await marks.read();
     const app = createServer({
@@ -204,6 +206,7 @@ export async function startRelayer(
       readiness: [
         { name: 'chain', check: marks.readiness },
         { name: 'store', check: health.readiness },
+        { name: 'lead', check: () => leadReadiness('relayer', replica.status()) },
         ...senderReadiness(sender, budget, money.warning),
       ],
       http: {
@@ -222,6 +225,7 @@ export async function startRelayer(
     const listening = await listen(app, config.HTTP_HOST, config.RELAYER_PORT, {
       errorBody: relayErrorBody,
     });
+    replica.run();
     logger.info({ url: listening.url, wallets: addresses }, 'listening');
     return {
       url: listening.url,
@@ -232,7 +236,7 @@ export async function startRelayer(
         relay.stop();
         await Promise.all([listening.close(CLOSE_MS), money.stop()]);
         await upkeep.stop();
-        await sender.stop(DRAIN_MS);
+        await replica.stop(DRAIN_MS);
         unwatch();
         await trail.stop();
         marks.stop();
@@ -243,7 +247,7 @@ export async function startRelayer(
     marks.stop();
     await money.stop();
     await upkeep.stop();
-    await sender.stop(0);
+    await replica.stop(0);
     await trail.stop();
     await store.close();
     throw error;

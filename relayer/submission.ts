@@ -134,6 +134,8 @@ async function handOver(
   try {
     const submitting = deps.sender.submit(deps.intentOf(slot, key, limit), {
       timeoutMs: Math.max(1, deadline - steadyNow()),
+      // A process that hung since the claim may find the slot another's.
+      guard: (trx) => deps.slots.holds(slot, trx),
     });
     const state = await deps.unlessStopped(submitting);
     if (state !== null) return { tag: 'state', state };

@@ -1,6 +1,7 @@
 /**
- * What the relayer does without being asked: goes on with accepted actions after a restart, or when their transaction
- * was displaced while no client waited; keeps the books; forgets quotes that nobody took.
+ * What the relayer does without being asked; of several on one database the one that leads does it: goes on with
+ * accepted actions after a restart, or when their transaction was displaced while no client waited; keeps the books;
+ * forgets quotes that nobody took.
  */
 import type { Logger } from '../runtime/logger.ts';
 import type { Sender } from '../runtime/sender/types.ts';
@@ -13,8 +14,10 @@ import type { StoreHealth } from './store-health.ts';
 import type { Trail } from './trail.ts';
 
 export type Upkeep = {
-  /** Picks up what an earlier process left; call after the sender has started. */
+  /** Reads what every relayer needs. */
   start(): Promise<void>;
+  /** Picks up what an earlier leader left; call when the sender of a new term has started. */
+  takeOver(): void;
   /** Resolves when nothing of it runs any more. */
   stop(): Promise<void>;
 };
@@ -31,6 +34,7 @@ const KEEP_TRAIL_MS = 30 * 86_400_000;
 
 export function createUpkeep(deps: {
   sender: Sender;
+  leads: () => boolean;
   slots: SlotStore;
   budget: GasBudget;
   settlement: Settlement;
@@ -40,7 +44,7 @@ export function createUpkeep(deps: {
   logger: Logger;
   now?: () => number;
 }): Upkeep {
-  const { sender, slots, budget, settlement, relay, health, trail, logger } = deps;
+  const { sender, leads, slots, budget, settlement, relay, health, trail, logger } = deps;
   const now = deps.now ?? Date.now;
   const tasks = new Set<Promise<void>>();
   let stopped = false;
@@ -80,14 +84,14 @@ export function createUpkeep(deps: {
   const pickUp = async (lookBackSeconds: number): Promise<void> => {
     const since = Math.floor(now() / 1_000) - lookBackSeconds;
     for (const slot of await slots.claimedSince(since, MAX_RESUMED)) {
-      if (stopped) return;
+      if (stopped || !leads()) return;
       if (await isLeft(slot)) await relay.resume(slot);
     }
   };
 
   const tidy = async (): Promise<void> => {
     await health.recheck();
-    await settlement.catchUp();
+    if (leads()) await settlement.catchUp();
     await budget.load();
     await slots.purge(Math.floor(now() / 1_000) - KEEP_UNSENT_SECONDS);
     await trail.prune(now() - KEEP_TRAIL_MS);
@@ -108,8 +112,10 @@ export function createUpkeep(deps: {
   timer.unref();
 
   return {
-    start: async () => {
-      await tidy();
+    start: tidy,
+    takeOver: () => {
+      settlement.owe();
+      run('booking what an earlier leader left', () => settlement.catchUp());
       run('picking up interrupted actions', () => pickUp(LOOK_BACK_SECONDS));
     },
     stop: async () => {

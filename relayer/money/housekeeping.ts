@@ -92,29 +92,41 @@ export function createPurseOf(deps: MoneyDeps): Purse {
   });
 }
 
-export function createHousekeeping(deps: MoneyDeps): Housekeeping {
-  const { config, db } = deps;
+export function createHousekeeping(
+  deps: MoneyDeps & {
+    /** Asked before each run: of several relayers the one that leads moves money. */
+    leads: () => boolean;
+  },
+): Housekeeping {
+  const { config, db, leads } = deps;
   const logger = deps.logger.child({ module: 'housekeeping' });
   const purse = createPurseOf(deps);
+  const whileLeading = (run: () => Promise<void>) => async (): Promise<void> => {
+    if (leads()) await run();
+  };
   const jobs = createTimedJobs(
     [
-      { name: 'balances', expression: config.RELAY_BALANCE_CRON, run: () => purse.look() },
+      {
+        name: 'balances',
+        expression: config.RELAY_BALANCE_CRON,
+        run: whileLeading(() => purse.look()),
+      },
       {
         name: 'sweep',
         expression: config.RELAY_SWEEP_CRON,
-        run: async () => {
+        run: whileLeading(async () => {
           if (config.RELAY_SWEEP_TO !== undefined) await purse.sweep(sweepRulesOf(config));
-        },
+        }),
       },
       {
         name: 'requests',
         expression: '*/2 * * * * *',
-        run: async () => {
+        run: whileLeading(async () => {
           const askedAt = await pendingSweep(db);
           if (askedAt === null) return;
           const lines = await purse.sweep({ ...sweepRulesOf(config), periodMs: 0 });
           await answerSweep(db, askedAt, lines.join('\n'));
-        },
+        }),
       },
     ],
     logger,

@@ -12,7 +12,7 @@
  * node took them, or the answer was ambiguous.
  */
 import type { Address, Hex } from 'viem';
-import type { Intent, IntentState, Refusal, StoredIntent } from './types.ts';
+import type { Intent, IntentState, Refusal, StoredIntent, WaitUntil } from './types.ts';
 
 export type Phase =
   | 'queued'
@@ -210,4 +210,22 @@ export function publicState(entry: Entry): IntentState {
 export function storedIntent(entry: Entry): StoredIntent {
   const { intent, createdAt, updatedAt } = entry;
   return { intent, state: publicState(entry), createdAt, updatedAt };
+}
+
+/** What `submit` waits for: a node has answered, or nothing will be sent. */
+export function isSubmitted({ phase }: Entry): boolean {
+  return phase !== 'queued' && phase !== 'claimed' && phase !== 'signed';
+}
+
+export function hasReached(until: WaitUntil): (entry: Entry) => boolean {
+  return (entry) => {
+    if (isFinal(entry)) return true;
+    if (until === 'broadcast') return entry.phase !== 'queued' && entry.phase !== 'claimed';
+    return until === 'settled' && isIncluded(entry.phase);
+  };
+}
+
+/** The state of an intent that was never written, or never left. */
+export function refusal(reason: Refusal, message: string): IntentState {
+  return { tag: 'refused', reason, message, revertData: null };
 }

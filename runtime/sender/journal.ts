@@ -1,7 +1,7 @@
 /**
  * The journal: every intent and every signed byte string, on disk before it matters. What is not final is kept in
  * memory too; changes to one intent run one after another, and a row changes only from the version that was read.
- * Every write is made under the fence: a process that no longer leads writes nothing.
+ * Every write here is made under the fence: a process that no longer leads moves nothing.
  */
 import type { Kysely } from 'kysely';
 import type { Address, Hex } from 'viem';
@@ -9,6 +9,7 @@ import { inTurnByKey } from '../in-turn.ts';
 import { fenced } from '../store/fenced.ts';
 import { type Fence, Overtaken, unfenced } from '../store/lead.ts';
 import { applyEvent, type Entry, type EntryEvent, isFinal } from './entry.ts';
+import { type Guard, insertIntent, Sequence } from './insert.ts';
 import { attemptRowOf, entryOf, rowOf, type SenderTables } from './tables.ts';
 import type { Intent } from './types.ts';
 
@@ -37,7 +38,7 @@ export class Journal {
   /** One change to one intent at a time. */
   readonly #inTurn = inTurnByKey();
   readonly #listeners = new Set<JournalListener>();
-  #seq = 0;
+  readonly #sequence = new Sequence();
 
   constructor(db: Kysely<SenderTables>, clock: () => number, fence: Fence = unfenced) {
     this.#db = db;
@@ -51,7 +52,7 @@ export class Journal {
       .selectFrom('sender_intent')
       .select(({ fn }) => fn.max('seq').as('seq'))
       .executeTakeFirst();
-    this.#seq = last?.seq ?? 0;
+    this.#sequence.after(last?.seq ?? 0);
     const rows = await this.#db
       .selectFrom('sender_intent')
       .selectAll()
@@ -77,38 +78,61 @@ export class Journal {
     return this.#active.get(key) ?? null;
   }
 
-  /** Writes a new intent, or returns the entry that already has this key. */
-  async insert(intent: Intent): Promise<{ created: boolean; entry: Entry }> {
+  /** Writes a new intent, or returns the entry that already has this key; null when the guard said no. */
+  async insert(intent: Intent): Promise<{ created: boolean; entry: Entry }>;
+  async insert(
+    intent: Intent,
+    guard: Guard | undefined,
+  ): Promise<{ created: boolean; entry: Entry } | null>;
+  async insert(intent: Intent, guard?: Guard): Promise<{ created: boolean; entry: Entry } | null> {
     return await this.#inTurn(intent.key, async () => {
       const known = await this.load(intent.key);
-      if (known) {
-        // A row whose writing was reported as failed and that stands all the same: it is work like any other.
-        if (!isFinal(known) && !this.#active.has(known.key)) this.#active.set(known.key, known);
-        return { created: false, entry: known };
-      }
+      if (known !== null) return { created: false, entry: this.#keep(known) };
       const now = this.#clock();
-      this.#seq += 1;
-      const entry: Entry = {
-        key: intent.key,
-        seq: this.#seq,
-        version: 1,
+      const inserted = await insertIntent(this.#db, this.#fence, this.#sequence, {
         intent,
-        phase: 'queued',
-        wallet: null,
-        nonce: null,
-        receipt: null,
-        confirmed: false,
-        refusal: null,
-        createdAt: now,
-        updatedAt: now,
-        attempts: [],
-      };
-      await fenced(this.#db, this.#fence, async (trx) => {
-        await trx.insertInto('sender_intent').values(rowOf(entry)).execute();
+        now,
+        guard,
       });
-      this.#active.set(entry.key, entry);
-      return { created: true, entry };
+      if (inserted.tag === 'vetoed') return null;
+      if (inserted.tag === 'created') {
+        return { created: true, entry: this.#keep(inserted.entry) };
+      }
+      const written = await this.load(intent.key);
+      if (written === null) throw new Error(`intent ${intent.key} vanished from the journal`);
+      return { created: false, entry: this.#keep(written) };
     });
+  }
+
+  /**
+   * Takes on what other processes have written (insert.ts): it is work like any other. Returns how many.
+   */
+  async adopt(): Promise<number> {
+    const rows = await this.#db
+      .selectFrom('sender_intent')
+      .select('key')
+      .where('phase', '=', 'queued')
+      .where('confirmed', '=', 0)
+      .orderBy('seq')
+      .execute();
+    let adopted = 0;
+    for (const { key } of rows) {
+      if (this.#active.has(key)) continue;
+      await this.#inTurn(key, async () => {
+        // Read in its turn: a write of our own to the same row may have been under way.
+        const entry = await this.load(key);
+        if (entry === null || isFinal(entry) || this.#active.has(key)) return;
+        this.#keep(entry);
+        adopted += 1;
+      });
+    }
+    return adopted;
+  }
+
+  /** In memory as long as it is not final. */
+  #keep(entry: Entry): Entry {
+    if (!isFinal(entry)) this.#active.set(entry.key, entry);
+    return entry;
   }
 
   /**

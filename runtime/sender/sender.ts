@@ -26,7 +26,16 @@ import { boot } from './boot.ts';
 import { Broadcaster } from './broadcast.ts';
 import type { DurablePoint, SenderContext } from './context.ts';
 import { Dispatcher } from './dispatch.ts';
-import { type Entry, isFinal, isIncluded, isInFlight, publicState, storedIntent } from './entry.ts';
+import {
+  type Entry,
+  hasReached,
+  isFinal,
+  isInFlight,
+  isSubmitted,
+  publicState,
+  refusal,
+  storedIntent,
+} from './entry.ts';
 import { Head } from './head.ts';
 import { checkedIntent, sameTerms } from './intent.ts';
 import { isNotOurs, Journal } from './journal.ts';
@@ -42,6 +51,7 @@ import type {
   Sender,
   SenderStatus,
   StoredIntent,
+  SubmitOptions,
   WaitUntil,
   WalletStatus,
 } from './types.ts';
@@ -62,6 +72,11 @@ export type SenderDeps<DB extends SenderTables> = {
   settings: SenderSettings;
   logger: Logger;
   registry: Registry;
+  /**
+   * How often intents are taken on that other processes have written (shared.ts), in milliseconds; absent: there are
+   * none.
+   */
+  adoptMs?: number;
   /** `basket_<process>`. */
   metricsPrefix: string;
   /** Longest wait of `start()` for chain and journal, default 30 s. */
@@ -94,7 +109,7 @@ class OneSender<DB extends SenderTables> implements Sender {
   readonly #reconciler: Reconciler;
   readonly #waits = new Waits();
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new';
-  #loop: Promise<void> = Promise.resolve();
+  #loop: Promise<unknown> = Promise.resolve();
   #ended: Promise<void> | null = null;
   #wake: (() => void) | null = null;
   #nudged = false;
@@ -131,11 +146,11 @@ class OneSender<DB extends SenderTables> implements Sender {
     if (this.#state !== 'new') throw new Error('the sender was started before');
     await boot(this.#context, this.#broadcaster, this.#deps.startTimeoutMs ?? START_MS);
     this.#state = 'running';
-    this.#loop = this.#run();
+    this.#loop = Promise.all([this.#run(), this.#adopt()]);
     this.#nudge();
   }
 
-  async submit(asked: Intent, options: { timeoutMs?: number } = {}): Promise<IntentState> {
+  async submit(asked: Intent, options: SubmitOptions = {}): Promise<IntentState> {
     const intent = checkedIntent(asked);
     const { journal, settings, logger } = this.#context;
     const known = await journal.load(intent.key);
@@ -145,23 +160,27 @@ class OneSender<DB extends SenderTables> implements Sender {
         return refusal('queue_full', `${settings.queueLimit} intents wait already`);
       }
     }
-    const { created, entry } = await this.#inserted(intent);
+    const inserted = await this.#inserted(intent, options.guard);
+    if (inserted === null) return refusal('withdrawn', 'its caller took it back');
+    const { created, entry } = inserted;
     if (created) {
       this.#context.onDurablePoint('inserted');
       this.#nudge();
     } else if (!sameTerms(entry.intent, intent)) {
       logger.warn({ intent: intent.key }, 'a known key came with other terms: the first ones hold');
     }
-    const reached = (now: Entry): boolean => now.phase !== 'queued' && !isPending(now);
-    await this.#awaitEntry(intent.key, reached, options.timeoutMs ?? DEFAULT_SUBMIT_MS);
+    await this.#awaitEntry(intent.key, isSubmitted, options.timeoutMs ?? DEFAULT_SUBMIT_MS);
     const last = await journal.load(intent.key);
     if (last === null) throw new Error(`intent ${intent.key} vanished from the journal`);
     return publicState(last);
   }
 
-  async #inserted(intent: Intent): ReturnType<Journal['insert']> {
+  async #inserted(
+    intent: Intent,
+    guard: SubmitOptions['guard'],
+  ): Promise<{ created: boolean; entry: Entry } | null> {
     try {
-      return await this.#context.journal.insert(intent);
+      return await this.#context.journal.insert(intent, guard);
     } catch (error) {
       if (isNotOurs(error)) this.#fail(error);
       throw error;
@@ -169,12 +188,7 @@ class OneSender<DB extends SenderTables> implements Sender {
   }
 
   async wait(key: string, until: WaitUntil, timeoutMs: number): Promise<IntentState | null> {
-    const reached = (entry: Entry): boolean => {
-      if (isFinal(entry)) return true;
-      if (until === 'broadcast') return !['queued', 'claimed'].includes(entry.phase);
-      return until === 'settled' && isIncluded(entry.phase);
-    };
-    await this.#awaitEntry(key, reached, timeoutMs);
+    await this.#awaitEntry(key, hasReached(until), timeoutMs);
     const entry = await this.#context.journal.load(key);
     return entry === null ? null : publicState(entry);
   }
@@ -264,6 +278,20 @@ class OneSender<DB extends SenderTables> implements Sender {
     }
   }
 
+  async #adopt(): Promise<void> {
+    const { adoptMs } = this.#deps;
+    if (adoptMs === undefined) return;
+    while (this.#state === 'running') {
+      try {
+        if ((await this.#context.journal.adopt()) > 0) this.#nudge();
+      } catch (error) {
+        // Expected where the store is out of reach: the rows stay, and the next turn finds them.
+        this.#context.logger.error({ err: error }, 'the queue could not be read, going on');
+      }
+      await this.#sleep(adoptMs);
+    }
+  }
+
   /** Null: nothing to do until somebody asks. */
   #delayAfter(result: 'idle' | 'quiet' | 'changed'): number | null {
     const { tickMs } = this.#context.settings;
@@ -348,12 +376,3 @@ class OneSender<DB extends SenderTables> implements Sender {
 
 const statusOf = (wallets: readonly Wallet[]): WalletStatus[] =>
   wallets.map((wallet) => wallet.status());
-
-/** Bytes are stored but no answer has come yet. */
-function isPending(entry: Entry): boolean {
-  return entry.phase === 'claimed' || entry.phase === 'signed';
-}
-
-function refusal(reason: 'stopping' | 'queue_full', message: string): IntentState {
-  return { tag: 'refused', reason, message, revertData: null };
-}

@@ -41,6 +41,7 @@ export type Refusal =
   | 'rejected_by_node'
   | 'rpc_unavailable'
   | 'queue_full'
+  | 'withdrawn'
   | 'stopping';
 
 export type MinedReceipt = {
@@ -93,6 +94,15 @@ export type SenderStatus = {
 
 export type WaitUntil = 'broadcast' | 'settled' | 'confirmed';
 
+export type SubmitOptions = {
+  timeoutMs?: number;
+  /**
+   * Asked within the transaction that writes a new row, with that transaction: false, and nothing is written; the
+   * answer is the refusal `withdrawn`. For callers whose right to submit is a row of the same store.
+   */
+  guard?: (trx: unknown) => Promise<boolean>;
+};
+
 export interface Sender {
   /** Repairs the journal against the chain, then serves. Throws when the store or chain cannot be read in time. */
   start(): Promise<void>;
@@ -101,7 +111,7 @@ export interface Sender {
    * with the state that holds then. Idempotent by key. Never throws for an outcome; throws only when the row itself
    * could not be written (then nothing was or will be sent).
    */
-  submit(intent: Intent, options?: { timeoutMs?: number }): Promise<IntentState>;
+  submit(intent: Intent, options?: SubmitOptions): Promise<IntentState>;
   /** Resolves at the wanted state or at the time-out, with the state that holds then; null for an unknown key. */
   wait(key: string, until: WaitUntil, timeoutMs: number): Promise<IntentState | null>;
   get(key: string): Promise<StoredIntent | null>;

@@ -44,6 +44,11 @@ export class Waits {
     for (const waiter of this.#waiters.get(key) ?? []) waiter.wake();
   }
 
+  /** What somebody waits for. */
+  keys(): string[] {
+    return [...this.#waiters.keys()];
+  }
+
   wakeAll(): void {
     for (const waiting of this.#waiters.values()) {
       for (const waiter of waiting) waiter.wake();
