@@ -4,10 +4,16 @@ import { type Child, startChild } from '../start/children.ts';
 
 export type RelayerChild = { child: Child; url: string };
 
-/** Resolves when it listens; throws with its log when it ends before. */
+const ENTRY = join(import.meta.dirname, '..', '..', 'relayer', 'main.ts');
+
+/**
+ * Resolves when it listens; throws with its log when it ends before.
+ * @param entry absent: the program as it is
+ */
 export async function startRelayerChild(
   cwd: string,
   env: Record<string, string>,
+  entry = ENTRY,
 ): Promise<RelayerChild> {
   let listening: (url: string) => void = () => undefined;
   const url = new Promise<string>((resolve) => {
@@ -16,7 +22,7 @@ export async function startRelayerChild(
   const log: string[] = [];
   const child = startChild({
     name: 'relayer',
-    entry: join(import.meta.dirname, '..', '..', 'relayer', 'main.ts'),
+    entry,
     cwd,
     env: { PATH: process.env.PATH, ...env, LOG_LEVEL: 'info' },
     onLine: (line) => {

@@ -5,7 +5,7 @@ import { USD } from '../../contracts-abi/constants.ts';
 import { type Action, actionDigest } from '../../contracts-abi/typed-data.ts';
 import { type RelayTables, relayMigrations } from '../../relayer/migrations.ts';
 import { createSlotStore } from '../../relayer/slot-store.ts';
-import { senderMigrations } from '../../runtime/sender/tables.ts';
+import { type SenderTables, senderMigrations } from '../../runtime/sender/tables.ts';
 import { openStore } from '../../runtime/store/store.ts';
 import { useFork } from '../harness/fork.ts';
 import { type Proxy, startProxy } from '../proxy/proxy.ts';
@@ -216,7 +216,7 @@ describe('an end of the process', () => {
   it('between the claim of a slot and the sender: the next process goes on by itself', async () => {
     const { action, body } = await paidBody();
     const url = relayerEnv(fork, data).DATABASE_URL as string;
-    const store = await openStore<RelayTables>({
+    const store = await openStore<RelayTables & SenderTables>({
       url,
       migrations: { ...senderMigrations, ...relayMigrations },
     });

@@ -80,7 +80,9 @@ export async function startTestRelayer(
   return { ...running, ...clientOf(running.url) };
 }
 
-export function clientOf(url: string): Pick<TestRelayer, 'post' | 'postText' | 'get'> {
+export type RelayerClient = Pick<TestRelayer, 'post' | 'postText' | 'get'>;
+
+export function clientOf(url: string): RelayerClient {
   const ask = async (path: string, init: RequestInit): Promise<Reply> => {
     const response = await fetch(`${url}${path}`, { signal: AbortSignal.timeout(40_000), ...init });
     const body = (await response.json()) as Record<string, unknown>;
