@@ -95,6 +95,9 @@ export type Relay = {
 /** Gas of the module's fee payment, measured on the genuine Safe: 18,000 to 87,000, the most for a first fee. */
 const FEE_PAYMENT_GAS = 50_000n;
 
+/** A first broadcast takes this long at most while the chain answers. */
+const BROADCAST_MS = 5_000;
+
 /** What was found out longer ago, say by a process that hung meanwhile, is found out again before anything is sent. */
 const CHECKS_LAST_MS = 10_000;
 
@@ -166,7 +169,10 @@ export function createRelay(deps: RelayDeps): Relay {
     }
   };
   const submit = async (slot: Slot, gas: bigint | null): Promise<Outcome> =>
-    withReceipt(await submitSlot(submission, slot, gas, policy.waitMs), await receiptOf(slot));
+    withReceipt(
+      await submitSlot(submission, slot, gas, { waitMs: policy.waitMs, leastMs: BROADCAST_MS }),
+      await receiptOf(slot),
+    );
 
   const takenBy = async (slot: Slot): Promise<Outcome> => {
     return refused(takenRefusal(slot, await senderStateOf(sender, slot)));
@@ -356,7 +362,7 @@ export function createRelay(deps: RelayDeps): Relay {
     resume: async (slot) => {
       // A request is at it already.
       if (running.has(slot.digest)) return;
-      const outcome = await submitSlot(submission, slot, null, 0);
+      const outcome = await submitSlot(submission, slot, null, { waitMs: 0, leastMs: 0 });
       const state = outcome.tag === 'answered' ? outcome.answer.status : outcome.refusal.code;
       logger.info({ digest: slot.digest, state }, 'went on with an interrupted action');
     },

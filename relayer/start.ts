@@ -23,6 +23,7 @@ import { createMarksReader } from './chain/marks.ts';
 import { readNonceState } from './chain/nonce-state.ts';
 import { createSessionReader } from './chain/session.ts';
 import { simulate, simulateAfter } from './chain/simulate.ts';
+import { recoversNatively } from './checks/recover.ts';
 import { gasBudgetWei, policyOf, quarantineOf, type RelayerConfig } from './config.ts';
 import { createGasBudget, type GasBudget } from './gas-budget.ts';
 import { createKeyLimiter } from './key-limiter.ts';
@@ -163,7 +164,7 @@ export async function startRelayer(
   );
   const upkeep = createUpkeep({
     sender,
-    leads: replica.leads,
+    leads: () => replica.leads(),
     slots,
     budget,
     settlement: createSettlement({
@@ -226,7 +227,7 @@ export async function startRelayer(
       errorBody: relayErrorBody,
     });
     replica.run();
-    logger.info({ url: listening.url, wallets: addresses }, 'listening');
+    logger.info({ url: listening.url, wallets: addresses, recoversNatively }, 'listening');
     return {
       url: listening.url,
       port: listening.port,

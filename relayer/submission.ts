@@ -45,18 +45,23 @@ export type SubmissionDeps = {
  */
 const CLAIM_SETTLES_MS = 30_000;
 
-/** @param gas from the simulation that the caller has just made; null: prepare first. */
+/**
+ * @param gas from the simulation that the caller has just made; null: prepare first.
+ * @param waitMs for the chain to settle it.
+ * @param leastMs for a node to take it, however short `waitMs` is: an answer before that could only be uncertain.
+ */
 export async function submitSlot(
   deps: SubmissionDeps,
   claimed: Slot,
   gas: bigint | null,
-  waitMs: number,
+  { waitMs, leastMs }: { waitMs: number; leastMs: number },
 ): Promise<Outcome> {
   const deadline = steadyNow() + waitMs;
+  const broadcastBy = steadyNow() + Math.max(waitMs, leastMs);
   let slot = claimed;
   let known = gas;
   for (;;) {
-    const sent = await sendAttempt(deps, slot, known, deadline);
+    const sent = await sendAttempt(deps, slot, known, { deadline, broadcastBy });
     if (sent.tag === 'outcome') return sent.outcome;
     const move = moveOf(slot, sent.state);
     if (move.tag === 'keep') return await outcomeOf(deps, slot, sent.state);
@@ -79,19 +84,22 @@ export async function submitSlot(
 
 type Sent = { tag: 'state'; state: IntentState } | { tag: 'outcome'; outcome: Outcome };
 
-/** One attempt: finds its intent or makes it, and waits for it until `deadline` (by the steady clock). */
+/** By the steady clock: until when it is waited for the chain, and for the first node that takes it. */
+type Deadlines = { deadline: number; broadcastBy: number };
+
+/** One attempt: finds its intent or makes it, and waits for it. */
 async function sendAttempt(
   deps: SubmissionDeps,
   slot: Slot,
   gas: bigint | null,
-  deadline: number,
+  { deadline, broadcastBy }: Deadlines,
 ): Promise<Sent> {
   const key = intentKey(slot.digest, slot.attempt);
   let hash: Hex | null = null;
   try {
     const stored = await deps.sender.get(key);
     if (stored === null) {
-      const handed = await handOver(deps, slot, key, gas, deadline);
+      const handed = await handOver(deps, slot, key, gas, broadcastBy);
       // The sender refuses some work without a row (a full queue, a stop): there is nothing to wait for.
       if (handed.tag === 'outcome' || handed.state.tag === 'refused') return handed;
       hash = hashOf(handed.state);
@@ -116,7 +124,7 @@ async function handOver(
   slot: Slot,
   key: string,
   gas: bigint | null,
-  deadline: number,
+  broadcastBy: number,
 ): Promise<Sent> {
   let limit = gas;
   if (limit === null) {
@@ -133,7 +141,7 @@ async function handOver(
   }
   try {
     const submitting = deps.sender.submit(deps.intentOf(slot, key, limit), {
-      timeoutMs: Math.max(1, deadline - steadyNow()),
+      timeoutMs: Math.max(1, broadcastBy - steadyNow()),
       // A process that hung since the claim may find the slot another's.
       guard: (trx) => deps.slots.holds(slot, trx),
     });

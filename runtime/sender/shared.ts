@@ -151,7 +151,7 @@ async function queuedCount(db: Kysely<SenderTables>): Promise<number> {
     .where('phase', '=', 'queued')
     .where('confirmed', '=', 0)
     .executeTakeFirst();
-  return Number(row?.count ?? 0);
+  return row?.count ?? 0;
 }
 
 /** What is in flight, and which wallet can pay, is the leader's to know. */
