@@ -1,3 +1,4 @@
+import { encodeCoverData } from '../contracts-abi/cover-data.ts';
 import { describe, expect, it } from 'vitest';
 import { PASTED_KEY_WARNING } from '../runtime/schema.ts';
 import { parseRelayBody } from './action-schema.ts';
@@ -41,8 +42,24 @@ describe('parseRelayBody', () => {
 
   it('tells a cover action by its shape', () => {
     const { account, key, data, nonce, deadline, fee } = action;
-    const cover = { account, key, kind: 0, data, nonce, deadline, fee };
-    expect(parseRelayBody({ action: cover, signature })).toEqual({ tag: 'cover' });
+    const terms = encodeCoverData({ tag: 'cancel', listingId: 7n });
+    const cover = { account, key, kind: 4, data: terms, nonce, deadline, fee: '0' };
+    const parse = (changes: object) =>
+      parseRelayBody({ action: { ...cover, ...changes }, signature });
+    expect(parse({})).toMatchObject({ tag: 'action', action: { kind: 4, data: terms } });
+    expect(parse({ fee: '1' })).toEqual({
+      tag: 'invalid',
+      message: 'action.fee: a cancel carries no fee',
+    });
+    expect(parse({ data })).toMatchObject({ message: expect.stringMatching(/^action.data: /) });
+    expect(parse({ kind: 0, fee })).toMatchObject({ tag: 'invalid' });
+    for (const kind of [2, 3, 5]) {
+      expect(parse({ kind })).toMatchObject({
+        message: expect.stringMatching(/belong to the owner/),
+      });
+    }
+    expect(parse({ kind: 6 })).toMatchObject({ tag: 'invalid' });
+    expect(parse({ week: 1 })).toMatchObject({ tag: 'invalid' });
   });
 
   const MAX = (2n ** 256n - 1n).toString();

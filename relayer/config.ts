@@ -90,6 +90,11 @@ export const relayOptions = z.object({
       'How long a key is kept out the first time, in seconds; each time in a row twice as long, at most a day.',
     example: '600',
   }),
+  RELAY_FREE_CANCELS_PER_DAY: option(intOption(0, 10_000).default(20), {
+    description:
+      'Cancels of cover requests, which carry no fee, that one account may post in a UTC day.',
+    example: '20',
+  }),
   RELAY_ALLOW: option(addressList, {
     description:
       'Accounts or session keys that alone are served, comma-separated; empty, and none in RELAY_LISTS_FILE: everybody.',
@@ -139,6 +144,7 @@ export function policyOf(config: RelayerConfig): RelayPolicy {
     maxGas: BigInt(config.RELAY_MAX_GAS),
     maxInFlight: config.RELAY_MAX_IN_FLIGHT,
     maxPending: config.RELAY_MAX_PENDING_PER_ACCOUNT,
+    freeCancelsPerDay: config.RELAY_FREE_CANCELS_PER_DAY,
     logLookback: BigInt(config.RELAY_LOG_LOOKBACK_BLOCKS),
   };
 }

@@ -26,6 +26,8 @@ export type SlotRow = {
   claim_seq: number | null;
   /** Unix milliseconds of that claim. */
   claimed_at: number | null;
+  /** 1 where what was claimed carries no fee by right: the cancel of a cover request. */
+  is_free: number;
   /** Unix milliseconds. */
   created_at: number;
   updated_at: number;
@@ -186,6 +188,14 @@ export const relayMigrations: Readonly<Record<string, Migration>> = {
         .createIndex('relay_slots_account')
         .on('relay_slots')
         .columns(['account', 'state', 'deadline'])
+        .execute();
+    },
+  },
+  'relay-005-free': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema
+        .alterTable('relay_slots')
+        .addColumn('is_free', 'integer', (column) => column.notNull().defaultTo(0))
         .execute();
     },
   },

@@ -3,12 +3,13 @@
  * holds them will run them; one that only passes alone would be sent to revert.
  */
 import type { Address, Hex } from 'viem';
+import { ACTION_KIND } from '../contracts-abi/typed-data.ts';
 import type { Sender } from '../runtime/sender/types.ts';
 import type { SimulatedCall } from './chain/simulate.ts';
 import type { Session } from './checks/session.ts';
 import type { Refusal } from './refusal.ts';
 import { innermostRevert, refusalOfRevert } from './revert.ts';
-import { ACTION_KIND, type Action } from '../contracts-abi/typed-data.ts';
+import { isTrade, mostSpent, type SignedAction } from './signed-action.ts';
 import { senderStateOf } from './slot-state.ts';
 import { intentKey, type Slot } from './slots.ts';
 
@@ -43,15 +44,16 @@ export async function underwayOf(
 /** An action that passes alone and reverts behind what is under way: it may pass again once that has ended. */
 export function pendingRefusal(
   revert: Hex | null,
-  action: Action,
+  action: SignedAction,
   session: Session,
   underway: Underway,
 ): Refusal {
-  const left = leftBehind(session, action.vault, underway.slots);
+  const left = leftBehind(session, action, underway.slots);
   const digests = underway.slots.map(({ digest }) => digest);
   const decoded = innermostRevert(revert);
   const details = { revert: decoded.text, pending: digests };
-  if (action.kind === ACTION_KIND.sell && left.shares !== null && left.shares < action.amount) {
+  const sells = isTrade(action) && action.kind === ACTION_KIND.sell;
+  if (sells && left.shares !== null && left.shares < action.amount) {
     return {
       code: 'INSUFFICIENT_SHARES',
       check: 'pending',
@@ -71,14 +73,12 @@ export function pendingRefusal(
 }
 
 /** What the account would have left: sales take their shares, buys at most their limit, and all pay their fee. */
-function leftBehind(session: Session, vault: Address, slots: readonly Slot[]): Session {
+function leftBehind(session: Session, judged: SignedAction, slots: readonly Slot[]): Session {
   let { usdg, shares } = session;
   for (const { action } of slots) {
-    usdg -= action.fee;
-    if (action.kind === ACTION_KIND.buy) usdg -= action.limit;
-    if (action.kind === ACTION_KIND.sell && action.vault === vault && shares !== null) {
-      shares -= action.amount;
-    }
+    usdg -= action.fee + mostSpent(action);
+    if (shares === null || !isTrade(judged) || !isTrade(action)) continue;
+    if (action.kind === ACTION_KIND.sell && action.vault === judged.vault) shares -= action.amount;
   }
   return { ...session, usdg: usdg > 0n ? usdg : 0n, shares };
 }

@@ -7,7 +7,6 @@
  */
 import { BaseError, type Hex } from 'viem';
 import type { Deployment } from '../contracts-abi/deployment.ts';
-import { actionDigest } from '../contracts-abi/typed-data.ts';
 import { steadyNow } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { inTurnByKey } from '../runtime/in-turn.ts';
@@ -29,6 +28,15 @@ import { currentFee, type FeePolicy } from './quote.ts';
 import type { Receipt } from './receipt.ts';
 import type { Receipts } from './receipts.ts';
 import type { Refusal } from './refusal.ts';
+import {
+  digestOf,
+  domainOf,
+  executeCalldata,
+  isCancel,
+  isTrade,
+  moduleOf,
+  type SignedAction,
+} from './signed-action.ts';
 import { senderStateOf } from './slot-state.ts';
 import type { SlotStore, Version } from './slot-store.ts';
 import { admit, type Slot, type SlotId } from './slots.ts';
@@ -37,7 +45,7 @@ import type { StoreHealth } from './store-health.ts';
 import { type SubmissionDeps, submitSlot } from './submission.ts';
 import { outcomeLine } from './trail-lines.ts';
 import type { Trail } from './trail.ts';
-import { createVetting, executeCalldata } from './vetting.ts';
+import { createVetting } from './vetting.ts';
 
 export type RelayPolicy = {
   waitMs: number;
@@ -50,6 +58,8 @@ export type RelayPolicy = {
   /** Actions of one account that are not mined: one more is told to wait. */
   maxPending: number;
   logLookback: bigint;
+  /** Cancels of cover requests carry no fee: so many of one account in a UTC day. */
+  freeCancelsPerDay: number;
 };
 
 export type RelayDeps = {
@@ -74,7 +84,7 @@ export type RelayDeps = {
       call: SimulatedCall,
     ) => Promise<SimulationAfter>;
     findExecution: (id: SlotId) => Promise<Execution | null>;
-    nonceUsed: (account: Hex, nonce: bigint) => Promise<boolean>;
+    nonceUsed: (id: SlotId) => Promise<boolean>;
   };
   /** Unix milliseconds: of quotes only; deadlines are judged by the chain's clock. */
   now?: () => number;
@@ -82,7 +92,7 @@ export type RelayDeps = {
 
 export type Relay = {
   /** @param body the parsed JSON of a request. Never throws for an outcome. */
-  execute(body: unknown): Promise<Outcome>;
+  execute(body: unknown, takes: 'any' | 'cover'): Promise<Outcome>;
   /** Goes on with a claimed slot without waiting for the chain: after a restart, or when its transaction was lost. */
   resume(slot: Slot): Promise<void>;
   inFlight: () => number;
@@ -94,6 +104,12 @@ export type Relay = {
 
 /** Gas of the module's fee payment, measured on the genuine Safe: 18,000 to 87,000, the most for a first fee. */
 const FEE_PAYMENT_GAS = 50_000n;
+/** The cover module has the session module count its fee besides. */
+const FEE_COUNT_GAS = 30_000n;
+const paymentGas = (action: SignedAction): bigint =>
+  isTrade(action) ? FEE_PAYMENT_GAS : FEE_PAYMENT_GAS + FEE_COUNT_GAS;
+
+const DAY_MS = 86_400_000;
 
 /** A first broadcast takes this long at most while the chain answers. */
 const BROADCAST_MS = 5_000;
@@ -118,7 +134,6 @@ const OVERTAKEN: Refusal = {
 
 export function createRelay(deps: RelayDeps): Relay {
   const { policy, sender, slots, chain, trail, logger } = deps;
-  const module = deps.deployment.sessionModule;
   const now = deps.now ?? Date.now;
   const vetting = createVetting(deps);
   /** Same digest, same promise: concurrent posts share one run. Bounded by `maxInFlight`. */
@@ -140,7 +155,7 @@ export function createRelay(deps: RelayDeps): Relay {
       return {
         key,
         kind: 'relay',
-        to: module,
+        to: slot.id.module,
         data: executeCalldata(action, slot.signature),
         value: 0n,
         gas,
@@ -149,9 +164,7 @@ export function createRelay(deps: RelayDeps): Relay {
       };
     },
     nonceUsed: async (slot) =>
-      (await chain.nonceUsed(slot.id.account, slot.id.nonce))
-        ? await vetting.nonceUsedRefusal(slot.action, slot.digest)
-        : null,
+      (await chain.nonceUsed(slot.id)) ? await vetting.nonceUsedRefusal(slot) : null,
     unlessStopped: stops.unlessStopped,
     now,
     onFault: (err, what, slot) => {
@@ -219,6 +232,23 @@ export function createRelay(deps: RelayDeps): Relay {
     );
   };
 
+  /** A fee that is too low or too high; a cancel has none, and a quota instead. */
+  const unpaidRefusal = async (
+    action: SignedAction,
+    input: Parameters<typeof feeRefusal>[1],
+  ): Promise<Refusal | null> => {
+    if (!isCancel(action)) return await feeRefusal(slots, input);
+    const day = Math.floor(now() / DAY_MS);
+    const free = await slots.freeSince(action.account, day * DAY_MS);
+    if (free < policy.freeCancelsPerDay) return null;
+    return {
+      code: 'RATE_LIMITED',
+      check: 'quota',
+      message: `the relayer sends ${policy.freeCancelsPerDay} cancels of an account a day for nothing`,
+      retryAfterSeconds: Math.ceil(((day + 1) * DAY_MS - now()) / 1_000),
+    };
+  };
+
   type Judged =
     | { tag: 'claimed'; running: Promise<Outcome> }
     | { tag: 'refused'; refusal: Refusal }
@@ -238,11 +268,11 @@ export function createRelay(deps: RelayDeps): Relay {
       const dry = await vetting.dryRun(version, session, pending.slots);
       if (dry.tag === 'refused') return dry;
       // An action without a fee was measured without its payment.
-      const gas = action.fee === 0n ? dry.gas + FEE_PAYMENT_GAS : dry.gas;
+      const gas = action.fee === 0n ? dry.gas + paymentGas(action) : dry.gas;
       const current = currentFee({ gas, ...marks }, policy.fee);
       const priced = `behind ${pending.slots.length} not mined; gas ${gas} at ${marks.gasPriceWei} wei costs ${current} USDG base units; signed ${action.fee}`;
       trail.note({ digest, what: 'simulated', detail: priced });
-      const unpaid = await feeRefusal(slots, {
+      const unpaid = await unpaidRefusal(action, {
         slot,
         offered: action.fee,
         current,
@@ -254,7 +284,7 @@ export function createRelay(deps: RelayDeps): Relay {
 
       // Nothing is accepted that this process may not be able to hand over.
       if (stopping) return { tag: 'refused', refusal: STOPPING };
-      const claim = await slots.claim(version, current, pending.head);
+      const claim = await slots.claim(version, isCancel(action) ? null : current, pending.head);
       if (claim.tag === 'claimed') {
         const { attempt, claimSeq } = claim.slot;
         const detail = `fee ${action.fee}, attempt ${attempt}, claim ${claimSeq} of the account`;
@@ -286,17 +316,15 @@ export function createRelay(deps: RelayDeps): Relay {
     return run;
   };
 
-  const relayBody = async (body: unknown): Promise<Outcome> => {
+  const relayBody = async (body: unknown, takes: 'any' | 'cover'): Promise<Outcome> => {
     const parsed = parseRelayBody(body);
     if (parsed.tag === 'invalid') return refused({ code: 'BAD_REQUEST', message: parsed.message });
-    if (parsed.tag === 'cover') {
-      return refused({
-        code: 'BAD_REQUEST',
-        message: 'this deployment has no cover module: cover actions cannot be relayed',
-      });
-    }
     const { action, signature } = parsed;
-    const digest = actionDigest(action, module);
+    if (takes === 'cover' && isTrade(action)) {
+      return refused({ code: 'BAD_REQUEST', message: 'action: this route takes cover actions' });
+    }
+    const module = moduleOf(action, deps.deployment);
+    const digest = digestOf(action, module);
     const id = { module, account: action.account, nonce: action.nonce };
     const run = { hasSlot: false };
     const outcome = await relayVersion({ id, digest, action, signature }, run);
@@ -316,7 +344,12 @@ export function createRelay(deps: RelayDeps): Relay {
     // The signature that is on record was checked when it came.
     if (admission.tag !== 'same' || admission.slot.signature !== signature) {
       const { key } = action;
-      const signed = await checkSignature({ digest, signature, key, sessionModule: module });
+      const signed = await checkSignature({
+        digest,
+        signature,
+        key,
+        domain: domainOf(action, id.module),
+      });
       if (!signed.ok) return refused(signed.refusal);
     }
     run.hasSlot = admission.tag !== 'open';
@@ -345,14 +378,14 @@ export function createRelay(deps: RelayDeps): Relay {
   };
 
   return {
-    execute: async (body) => {
+    execute: async (body, takes) => {
       if (stopping) return refused(STOPPING);
       if (inFlight >= policy.maxInFlight) {
         return refused({ code: 'PAUSED', message: 'the relayer is busy', retryAfterSeconds: 1 });
       }
       inFlight += 1;
       try {
-        return await relayBody(body);
+        return await relayBody(body, takes);
       } catch (error) {
         return refused(faultRefusal(error));
       } finally {

@@ -1,8 +1,13 @@
 import * as fc from 'fast-check';
 import { encodeErrorResult, type Hex, parseAbi } from 'viem';
 import { describe, expect, it } from 'vitest';
-import { sessionModuleAbi } from '../contracts-abi/generated/index.ts';
-import type { Action } from '../contracts-abi/typed-data.ts';
+import { encodeCoverData } from '../contracts-abi/cover-data.ts';
+import {
+  coverMarketAbi,
+  coverModuleAbi,
+  sessionModuleAbi,
+} from '../contracts-abi/generated/index.ts';
+import type { Action, CoverAction } from '../contracts-abi/typed-data.ts';
 import type { Session } from './checks/session.ts';
 import { innermostRevert, refusalOfRevert } from './revert.ts';
 
@@ -15,8 +20,23 @@ const foreign = parseAbi([
   'error Strange(uint256 value)',
 ]);
 const account = '0x90F79bf6EB2c4f870365E785982E1f101E93b906';
-const buy = { kind: 0, limit: 100n, fee: 1n } as Action;
-const sell = { kind: 1, limit: 100n, fee: 1n } as Action;
+const common = {
+  account,
+  key: account,
+  data: '0x',
+  nonce: 1n,
+  deadline: 1,
+  fee: 1n,
+} as const;
+const trade = { ...common, vault: account, amount: 1n, limit: 100n, slippageBps: 50 } as const;
+const buy = { ...trade, kind: 0 };
+const sell = { ...trade, kind: 1 };
+const take: CoverAction = {
+  ...common,
+  kind: 0,
+  data: encodeCoverData({ tag: 'take', ids: [1n], coverUsd: [50n], minCoverUsd: 50n, limit: 100n }),
+};
+const cancel: CoverAction = { ...common, kind: 4, fee: 0n };
 const poor = { usdg: 50n } as Session;
 const rich = { usdg: 1_000n } as Session;
 
@@ -61,6 +81,29 @@ describe('refusalOfRevert', () => {
     ['nothing', null, buy, rich, 'SIMULATION_FAILED'],
     ['an unknown error', '0x12345678', buy, rich, 'SIMULATION_FAILED'],
   ])('%s', (_name, data, action, session, code) => {
+    expect(refusalOfRevert(innermostRevert(data), action, session).code).toBe(code);
+  });
+
+  const market = (errorName: 'NotOpen' | 'TradingClosed'): Hex =>
+    wrap(
+      errorName === 'NotOpen'
+        ? encodeErrorResult({ abi: coverMarketAbi, errorName, args: [1n] })
+        : encodeErrorResult({ abi: coverMarketAbi, errorName, args: [1] }),
+    );
+  const notHolder = encodeErrorResult({
+    abi: coverModuleAbi,
+    errorName: 'NotAHolder',
+    args: [account, 1n, 5n],
+  });
+
+  it.each<[string, Hex, Action | CoverAction, Session, string]>([
+    ['a listing that was taken', market('NotOpen'), take, rich, 'NO_COVER'],
+    ['a request that was filled', market('NotOpen'), cancel, rich, 'ORDER_NOT_OPEN'],
+    ['a market that closed', market('TradingClosed'), take, rich, 'COVER_CLOSED'],
+    ['an account without the basket', notHolder, take, rich, 'NOT_A_HOLDER'],
+    ['a premium that is not there', wrap(balance), take, poor, 'INSUFFICIENT_FUNDS'],
+    ['the words of the market in a trade', market('NotOpen'), buy, rich, 'SIMULATION_FAILED'],
+  ])('of cover: %s', (_name, data, action, session, code) => {
     expect(refusalOfRevert(innermostRevert(data), action, session).code).toBe(code);
   });
 

@@ -1,10 +1,11 @@
 /** What a reverted simulation means for the client. Pure. */
 import type { Hex } from 'viem';
+import { COVER_KIND } from '../contracts-abi/cover-data.ts';
 import { decodeRevert, describeRevert } from '../contracts-abi/revert.ts';
-import { ACTION_KIND, type Action } from '../contracts-abi/typed-data.ts';
 import type { ErrorCode } from '../runtime/errors.ts';
 import type { Session } from './checks/session.ts';
 import type { Refusal } from './refusal.ts';
+import { isCancel, isTrade, mostSpent, type SignedAction } from './signed-action.ts';
 
 const MAX_WRAPPERS = 4;
 
@@ -48,10 +49,32 @@ const MODULE_CODES: Readonly<Record<string, ErrorCode>> = {
   Paused: 'PAUSED',
 };
 
+/** Errors of the cover module and, since it calls no other, of its market. */
+const COVER_CODES: Readonly<Record<string, ErrorCode>> = {
+  CoverDisabled: 'SESSION_INACTIVE',
+  CoverLimitExceeded: 'SESSION_LIMIT',
+  CostAboveCeiling: 'SESSION_LIMIT',
+  NotAHolder: 'NOT_A_HOLDER',
+  NotARequest: 'ORDER_NOT_OPEN',
+  TradingClosed: 'COVER_CLOSED',
+};
+/** The listing is gone, sold, or dearer than it was: for a take there is no cover, for a cancel nothing to cancel. */
+const GONE: readonly string[] = ['NotOpen', 'UnknownListing', 'WrongSide', 'OwnListing'];
+const TOO_LITTLE: readonly string[] = ['TooLittleCover', 'TooDear', 'CapReached'];
+
+function coverCode(name: string, action: SignedAction): ErrorCode | undefined {
+  if (isTrade(action)) return undefined;
+  if (GONE.includes(name)) return isCancel(action) ? 'ORDER_NOT_OPEN' : 'NO_COVER';
+  // What is listed nowhere has no basket either.
+  const unlisted = name === 'UnknownVault' && action.kind === COVER_KIND.take;
+  if (unlisted || TOO_LITTLE.includes(name)) return 'NO_COVER';
+  return COVER_CODES[name];
+}
+
 /** The refusal of an action whose simulation reverted. */
 export function refusalOfRevert(
   decoded: InnermostRevert,
-  action: Action,
+  action: SignedAction,
   session: Session,
 ): Refusal {
   const details = { revert: decoded.text };
@@ -60,6 +83,10 @@ export function refusalOfRevert(
   const own = decoded.name === null ? undefined : MODULE_CODES[decoded.name];
   if (own !== undefined && (!decoded.inner || own === 'PAUSED')) {
     return { code: own, message: `the action would revert: ${decoded.text}`, details };
+  }
+  const cover = decoded.name === null ? undefined : coverCode(decoded.name, action);
+  if (cover !== undefined) {
+    return { code: cover, message: `the action would revert: ${decoded.text}`, details };
   }
   if (decoded.inner && isShortOfUsdg(decoded, action, session)) {
     return { code: 'INSUFFICIENT_FUNDS', message: 'the account holds too little USDG', details };
@@ -72,11 +99,12 @@ export function refusalOfRevert(
 }
 
 /**
- * True when a buy failed moving USDG that the account does not have: a balance error, or any failure of a transfer
+ * True when what buys failed moving USDG that the account does not have: a balance error, or any failure of a transfer
  * while the account holds less than the action may spend.
  */
-function isShortOfUsdg(decoded: InnermostRevert, action: Action, session: Session): boolean {
-  if (action.kind !== ACTION_KIND.buy || session.usdg >= action.limit + action.fee) return false;
+function isShortOfUsdg(decoded: InnermostRevert, action: SignedAction, session: Session): boolean {
+  const most = mostSpent(action);
+  if (most === 0n || session.usdg >= most + action.fee) return false;
   return (
     decoded.name === 'ERC20InsufficientBalance' ||
     decoded.name === 'SafeERC20FailedOperation' ||

@@ -1,4 +1,4 @@
-/** The relayer's HTTP side: three routes on the one server. */
+/** The relayer's HTTP side: four routes on the one server. */
 import type { RequestListener } from 'node:http';
 import { ApiError } from '../runtime/errors.ts';
 import type { TrustProxy } from '../runtime/http/client-address.ts';
@@ -7,6 +7,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { ReadinessCheck } from '../runtime/readiness.ts';
 import type { Sender } from '../runtime/sender/types.ts';
+import type { Outcome } from './answer.ts';
 import type { Receipts } from './receipts.ts';
 import { relayErrorBody } from './refusal.ts';
 import type { Relay } from './relay.ts';
@@ -39,19 +40,17 @@ export function createServer(deps: ServerDeps): RequestListener {
     errorBody: relayErrorBody,
     rateLimited: () => new ApiError('RATE_LIMITED', 'too many requests: wait and retry'),
   });
-  route(
-    'post',
-    '/relay/v1/account/execute',
-    executeRoute(relay, (outcome) => {
-      const code =
-        outcome.tag === 'refused'
-          ? outcome.refusal.code
-          : outcome.answer.status === 200
-            ? 'MINED'
-            : 'PENDING';
-      answers.inc({ code });
-    }),
-  );
+  const count = (outcome: Outcome): void => {
+    const code =
+      outcome.tag === 'refused'
+        ? outcome.refusal.code
+        : outcome.answer.status === 200
+          ? 'MINED'
+          : 'PENDING';
+    answers.inc({ code });
+  };
+  route('post', '/relay/v1/account/execute', executeRoute(relay, 'any', count));
+  route('post', '/relay/v1/account/cover', executeRoute(relay, 'cover', count));
   const waits = createStatusWaits({ sender, unlessStopped: relay.unlessStopped });
   const status = { slots, sender, waits, receipts: deps.receipts };
   route('get', '/relay/v1/actions/:digest', actionStatusRoute(status));

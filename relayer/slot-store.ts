@@ -4,19 +4,20 @@
  */
 import type { Kysely } from 'kysely';
 import type { Address, Hex } from 'viem';
-import {
-  type Action,
-  type ActionJson,
-  actionFromJson,
-  actionToJson,
-} from '../contracts-abi/typed-data.ts';
+import type { ActionJson, CoverActionJson } from '../contracts-abi/typed-data.ts';
 import type { SenderTables } from '../runtime/sender/tables.ts';
 import { isUniqueViolation } from '../runtime/store/errors.ts';
 import type { RelayTables, SlotRow } from './migrations.ts';
 import type { Quote } from './quote.ts';
+import {
+  isCancel,
+  type SignedAction,
+  signedActionFromJson,
+  signedActionToJson,
+} from './signed-action.ts';
 import { intentKey, released, retried, type Slot, type SlotId } from './slots.ts';
 
-export type Version = { id: SlotId; digest: Hex; action: Action; signature: Hex };
+export type Version = { id: SlotId; digest: Hex; action: SignedAction; signature: Hex };
 
 export type SlotStore = {
   find(id: SlotId): Promise<Slot | null>;
@@ -33,10 +34,12 @@ export type SlotStore = {
    * `head` is the place of its newest claim of all.
    */
   pendingOf(account: Address, since: number): Promise<Pending>;
+  /** Actions of the account that were claimed at or after `since` (unix milliseconds) and carry no fee by right. */
+  freeSince(account: Address, since: number): Promise<number>;
   /**
    * Claims an open slot for a version, whichever it was at. `after`: the head that the caller has judged the action by.
    */
-  claim(version: Version, nextFee: bigint, after: number): Promise<Claim>;
+  claim(version: Version, nextFee: bigint | null, after: number): Promise<Claim>;
   /**
    * After an attempt that never left: see `released`. False, and nothing moves, where the sender has the attempt as
    * anything but refused: another process was about to hand it over.
@@ -143,6 +146,7 @@ export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now
           next_fee: null,
           claim_seq: null,
           claimed_at: null,
+          is_free: 0,
           created_at: at,
         })
         .onConflict((conflict) =>
@@ -203,6 +207,17 @@ export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now
         head: head ?? 0,
       };
     },
+    freeSince: async (account, since) => {
+      const row = await db
+        .selectFrom('relay_slots')
+        .select((select) => select.fn.countAll<string | number>().as('count'))
+        .where('account', '=', account)
+        .where('is_free', '=', 1)
+        .where('claimed_at', '>=', since)
+        .where('state', '=', 'claimed')
+        .executeTakeFirstOrThrow();
+      return Number(row.count);
+    },
     claim: async (version, nextFee, after) => {
       const { module, account, nonce } = where(version.id);
       const at = now();
@@ -212,7 +227,8 @@ export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now
           .set({
             ...versionRow(version),
             state: 'claimed',
-            next_fee: Number(nextFee),
+            next_fee: nextFee === null ? null : Number(nextFee),
+            is_free: isCancel(version.action) ? 1 : 0,
             claim_seq: after + 1,
             claimed_at: at,
             updated_at: at,
@@ -288,7 +304,7 @@ export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now
 function versionRow({ digest, action, signature }: Version) {
   return {
     digest,
-    action: JSON.stringify(actionToJson(action)),
+    action: JSON.stringify(signedActionToJson(action)),
     signature,
     deadline: action.deadline,
   };
@@ -303,7 +319,7 @@ function slotOf(row: SlotRow): Slot {
     },
     state: row.state,
     digest: row.digest as Hex,
-    action: actionFromJson(JSON.parse(row.action) as ActionJson),
+    action: signedActionFromJson(JSON.parse(row.action) as ActionJson | CoverActionJson),
     signature: row.signature as Hex,
     attempt: row.attempt,
     wasBroadcast: row.was_broadcast === 1,

@@ -10,9 +10,9 @@
  * - a new attempt (a new intent of the same digest) begins only after the one before is known never to execute.
  */
 import type { Address, Hex } from 'viem';
-import type { Action } from '../contracts-abi/typed-data.ts';
 import type { IntentState, Refusal as SenderRefusal } from '../runtime/sender/types.ts';
 import type { Quote } from './quote.ts';
+import type { SignedAction } from './signed-action.ts';
 
 export type SlotId = { module: Address; account: Address; nonce: bigint };
 
@@ -22,7 +22,7 @@ export type Slot = {
   state: 'open' | 'claimed';
   /** The version that the slot is at: the last one seen while open, the only one once claimed. */
   digest: Hex;
-  action: Action;
+  action: SignedAction;
   signature: Hex;
   /** Counts the intents of a claimed digest, from 0. */
   attempt: number;

@@ -1,7 +1,6 @@
 /** Wires one relayer process: store, sender, relay, server; and ends it without losing what was accepted. */
 import type { LocalAccount } from 'viem/accounts';
 import { readDeployment } from '../contracts-abi/deployment.ts';
-import { sessionModuleAbi } from '../contracts-abi/generated/index.ts';
 import { assertDeployment } from '../runtime/chain/assert-deployment.ts';
 import { assertChainId, createChainClient } from '../runtime/chain/client.ts';
 import { ConfigError } from '../runtime/config.ts';
@@ -17,7 +16,7 @@ import type { SenderDeps } from '../runtime/sender/sender.ts';
 import type { SenderTables } from '../runtime/sender/tables.ts';
 import type { Sender } from '../runtime/sender/types.ts';
 import { openStore } from '../runtime/store/store.ts';
-import { assertModule } from './chain/assert-module.ts';
+import { assertModules } from './chain/assert-modules.ts';
 import { findExecution } from './chain/executed.ts';
 import { createMarksReader } from './chain/marks.ts';
 import { readNonceState } from './chain/nonce-state.ts';
@@ -86,14 +85,7 @@ export async function startRelayer(
     multicall3: deployment.multicall3,
   });
   await assertChainId(client);
-  const nonceUsed = (account: `0x${string}`, nonce: bigint): Promise<boolean> =>
-    client.readContract({
-      address: deployment.sessionModule,
-      abi: sessionModuleAbi,
-      functionName: 'nonceUsed',
-      args: [account, nonce],
-    });
-  await assertModule(client, deployment.sessionModule);
+  await assertModules(client, deployment);
   await assertDeployment(client, deployment);
 
   const metrics = createMetrics('relayer');
@@ -149,7 +141,7 @@ export async function startRelayer(
       simulate: (call) => simulate(client, call),
       simulateAfter: (before, call) => simulateAfter(client, before, call),
       findExecution: usedBy,
-      nonceUsed,
+      nonceUsed: async (id) => (await readNonceState(client, deployment, id)).used,
     },
   });
   watchRelay(metrics, {

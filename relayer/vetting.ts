@@ -1,24 +1,19 @@
 /** The checks that ask the chain: session, dry run, and who used a nonce. */
-import { type Address, encodeFunctionData, type Hex } from 'viem';
-import { sessionModuleAbi } from '../contracts-abi/generated/index.ts';
-import type { Action } from '../contracts-abi/typed-data.ts';
-import { checkBalance } from './checks/balance.ts';
-import { checkDeadline } from './checks/deadline.ts';
-import { checkGrant } from './checks/grant.ts';
-import { checkLimits } from './checks/limits.ts';
-import { checkPause } from './checks/pause.ts';
+import type { Address, Hex } from 'viem';
+import { sessionRefusal } from './checks/of-action.ts';
 import type { Session } from './checks/session.ts';
 import { pendingRefusal, tooManyPending, underwayOf, unjudgedPending } from './pending.ts';
-import { firstRefusal, type Refusal } from './refusal.ts';
+import type { Refusal } from './refusal.ts';
 import type { RelayDeps } from './relay.ts';
 import { innermostRevert, refusalOfRevert } from './revert.ts';
 import { senderStateOf } from './slot-state.ts';
-import type { Slot } from './slots.ts';
+import { executeCalldata } from './signed-action.ts';
+import type { Slot, SlotId } from './slots.ts';
 
 /** An action that passed, with the gas it needs (no headroom), or why it cannot go out now. */
 export type Vetted = { tag: 'passed'; gas: bigint } | { tag: 'refused'; refusal: Refusal };
 
-type Signed = { action: Action; signature: Hex; digest: Hex };
+type Signed = Pick<Slot, 'id' | 'action' | 'signature' | 'digest'>;
 
 export type Vetting = {
   /** Nonce, grant, deadline, limits, pauses, balances: by what was read. */
@@ -28,32 +23,21 @@ export type Vetting = {
   /** Both, for an action whose slot is claimed already. */
   again(slot: Slot): Promise<Vetted>;
   /** NONCE_USED with the transaction that used it where it is known: the own journal first, then the chain. */
-  nonceUsedRefusal(action: Action, digest: Hex): Promise<Refusal>;
+  nonceUsedRefusal(version: Pick<Slot, 'id' | 'digest'>): Promise<Refusal>;
 };
-
-export function executeCalldata(action: Action, signature: Hex): Hex {
-  return encodeFunctionData({
-    abi: sessionModuleAbi,
-    functionName: 'execute',
-    args: [action, signature],
-  });
-}
 
 export function createVetting(deps: RelayDeps): Vetting {
   const { policy, sender, slots, chain } = deps;
-  const module = deps.deployment.sessionModule;
 
-  const idOf = ({ account, nonce }: Action) => ({ module, account, nonce });
-
-  const ownExecution = async (action: Action): Promise<{ hash: Hex; digest: Hex } | null> => {
-    const slot = await slots.find(idOf(action));
+  const ownExecution = async (id: SlotId): Promise<{ hash: Hex; digest: Hex } | null> => {
+    const slot = await slots.find(id);
     if (slot === null || slot.state === 'open') return null;
     const state = await senderStateOf(sender, slot);
     return state?.tag === 'mined' ? { hash: state.hash, digest: slot.digest } : null;
   };
 
-  const nonceUsedRefusal = async (action: Action, digest: Hex): Promise<Refusal> => {
-    const found = (await ownExecution(action)) ?? (await chain.findExecution(idOf(action)));
+  const nonceUsedRefusal: Vetting['nonceUsedRefusal'] = async ({ id, digest }) => {
+    const found = (await ownExecution(id)) ?? (await chain.findExecution(id));
     if (found === null) {
       return { code: 'NONCE_USED', message: 'this nonce is used on chain' };
     }
@@ -68,25 +52,10 @@ export function createVetting(deps: RelayDeps): Vetting {
   };
 
   const checkSession = async (signed: Signed, session: Session): Promise<Refusal | null> => {
-    const { action, digest } = signed;
+    const { action } = signed;
     // First: an action is expired only when its nonce is unused (wire.md).
-    if (session.nonceUsed) return await nonceUsedRefusal(action, digest);
-    return firstRefusal([
-      ['grant', () => checkGrant(action, session)],
-      [
-        'deadline',
-        () =>
-          checkDeadline({
-            deadline: action.deadline,
-            blockTime: session.blockTime,
-            validUntil: session.grant.validUntil,
-            marginSeconds: policy.inclusionMarginSeconds,
-          }),
-      ],
-      ['limits', () => checkLimits(action, session)],
-      ['pause', () => checkPause(session)],
-      ['balance', () => checkBalance(action, session)],
-    ]);
+    if (session.nonceUsed) return await nonceUsedRefusal(signed);
+    return sessionRefusal(action, session, policy.inclusionMarginSeconds);
   };
 
   const dryRun = async (
@@ -107,13 +76,13 @@ export function createVetting(deps: RelayDeps): Vetting {
       } as const;
       return { tag: 'refused', refusal };
     }
-    const { action, signature, digest } = signed;
-    const call = { from: wallet.address, to: module, data: executeCalldata(action, signature) };
+    const { id, action, signature } = signed;
+    const call = { from: wallet.address, to: id.module, data: executeCalldata(action, signature) };
     const result = await chain.simulate(call);
     if (result.tag === 'reverted') {
       const refusal = refusalOfRevert(innermostRevert(result.data), action, session);
       if (refusal.code !== 'NONCE_USED') return { tag: 'refused', refusal };
-      return { tag: 'refused', refusal: await nonceUsedRefusal(action, digest) };
+      return { tag: 'refused', refusal: await nonceUsedRefusal(signed) };
     }
     if (result.gas > policy.maxGas) {
       return {
@@ -139,7 +108,7 @@ export function createVetting(deps: RelayDeps): Vetting {
     const underway = await underwayOf(
       sender,
       pending,
-      (slot) => ({ to: module, data: executeCalldata(slot.action, slot.signature) }),
+      (slot) => ({ to: slot.id.module, data: executeCalldata(slot.action, slot.signature) }),
       { wallet: alone.call.from, gas: policy.maxGas },
     );
     if (underway.calls.length === 0) return { tag: 'passed', gas: alone.gas };

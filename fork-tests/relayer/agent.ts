@@ -14,6 +14,10 @@ import {
   ACTION_TYPES,
   type Action,
   actionToJson,
+  COVER_ACTION_TYPES,
+  type CoverAction,
+  coverActionToJson,
+  coverDomain,
   sessionDomain,
 } from '../../contracts-abi/typed-data.ts';
 import type { Role } from '../chain/seed/accounts.ts';
@@ -29,7 +33,13 @@ export type Agent = {
   nextNonce(): bigint;
 };
 
-export type GrantTerms = { dailyLimit?: bigint; maxSlippageBps?: number; validFor?: number };
+export type GrantTerms = {
+  dailyLimit?: bigint;
+  maxSlippageBps?: number;
+  validFor?: number;
+  /** Absent: cover is off. */
+  coverDailyLimit?: bigint;
+};
 
 /** The owner opens the account, grants a fresh key and funds the account, as a person would. */
 export async function openAgent(
@@ -53,9 +63,9 @@ export async function openAgent(
     key: key.address,
     validUntil: (await fork.now()) + (terms.validFor ?? 7 * 86_400),
     maxSlippageBps: terms.maxSlippageBps ?? 300,
-    coverEnabled: false,
+    coverEnabled: terms.coverDailyLimit !== undefined,
     dailyLimit: terms.dailyLimit ?? 500n * USD,
-    coverDailyLimit: 0n,
+    coverDailyLimit: terms.coverDailyLimit ?? 0n,
   };
   const calls: { to: Address; data: Hex }[] = [
     {
@@ -238,6 +248,24 @@ export async function signedBody(fork: Fork, agent: Agent, action: Action) {
     message: action,
   });
   return { action: actionToJson(action), signature };
+}
+
+/** The body of a cover action, signed under the domain of the cover module or another. */
+export async function signedCover(
+  fork: Fork,
+  agent: Agent,
+  action: CoverAction,
+  domain: ReturnType<typeof coverDomain> | ReturnType<typeof sessionDomain> = coverDomain(
+    fork.deployment.coverModule,
+  ),
+) {
+  const signature = await agent.key.signTypedData({
+    domain,
+    types: COVER_ACTION_TYPES,
+    primaryType: 'CoverAction',
+    message: action,
+  });
+  return { action: coverActionToJson(action), signature };
 }
 
 export async function sharesOf(fork: Fork, account: Address): Promise<bigint> {

@@ -14,6 +14,8 @@ export type Reply = { status: number; body: Record<string, unknown>; headers: He
 
 export type TestRelayer = RunningRelayer & {
   post(body: unknown): Promise<Reply>;
+  /** To the route of cover actions. */
+  postCover(body: unknown): Promise<Reply>;
   postText(text: string, headers?: Record<string, string>): Promise<Reply>;
   get(path: string): Promise<Reply>;
 };
@@ -80,7 +82,7 @@ export async function startTestRelayer(
   return { ...running, ...clientOf(running.url) };
 }
 
-export type RelayerClient = Pick<TestRelayer, 'post' | 'postText' | 'get'>;
+export type RelayerClient = Pick<TestRelayer, 'post' | 'postCover' | 'postText' | 'get'>;
 
 export function clientOf(url: string): RelayerClient {
   const ask = async (path: string, init: RequestInit): Promise<Reply> => {
@@ -88,8 +90,12 @@ export function clientOf(url: string): RelayerClient {
     const body = (await response.json()) as Record<string, unknown>;
     return { status: response.status, body, headers: response.headers };
   };
-  const postText = (text: string, headers: Record<string, string> = {}): Promise<Reply> =>
-    ask('/relay/v1/account/execute', {
+  const postText = (
+    text: string,
+    headers: Record<string, string> = {},
+    route = 'execute',
+  ): Promise<Reply> =>
+    ask(`/relay/v1/account/${route}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: text,
@@ -97,6 +103,7 @@ export function clientOf(url: string): RelayerClient {
   return {
     postText,
     post: (body) => postText(JSON.stringify(body)),
+    postCover: (body) => postText(JSON.stringify(body), {}, 'cover'),
     get: (path) => ask(path, {}),
   };
 }

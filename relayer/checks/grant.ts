@@ -14,6 +14,13 @@ export function nonceSpace(key: Address, epoch: number): bigint {
   return hexToBigInt(hash) & ((1n << 96n) - 1n);
 }
 
+/** Cover needs to be turned on besides. */
+export function checkCoverEnabled(session: Session): Check {
+  return session.grant.coverEnabled
+    ? PASSED
+    : refuse('SESSION_INACTIVE', 'the owner has not turned Cover on for this key');
+}
+
 export function checkGrant(action: { key: Address; nonce: bigint }, session: Session): Check {
   const { grant } = session;
   if (!grant.active) {

@@ -29,3 +29,22 @@ export function checkLimits(action: { slippageBps: number; fee: bigint }, sessio
   }
   return checkFeeCaps(action.fee, session);
 }
+
+/**
+ * Cover has a limit of its own, which a request's premium must fit; what a take costs only the simulation knows.
+ * @param least USDG base units that the action locks at least; 0 for what only takes back.
+ */
+export function checkCoverLimits(
+  action: { fee: bigint; least: bigint; locks: boolean },
+  session: Session,
+): Check {
+  const { coverDailyLimit } = session.grant;
+  const over = session.coverSpent + action.least > coverDailyLimit;
+  if (action.locks && (over || session.coverSpent >= coverDailyLimit)) {
+    return refuse(
+      'SESSION_LIMIT',
+      `today's cover limit of ${usd(coverDailyLimit)} would be passed`,
+    );
+  }
+  return checkFeeCaps(action.fee, session);
+}

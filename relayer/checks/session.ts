@@ -10,6 +10,8 @@ type Grant = {
   epoch: number;
   /** USDG base units. */
   dailyLimit: bigint;
+  coverEnabled: boolean;
+  coverDailyLimit: bigint;
 };
 
 export type Session = {
@@ -19,6 +21,8 @@ export type Session = {
   /** Today's USDG turnover and network fees of the key. */
   turnover: bigint;
   fees: bigint;
+  /** Today's USDG that the key locked in cover. */
+  coverSpent: bigint;
   nonceUsed: boolean;
   /** What `nonce >> 160` must be now. */
   nonceSpace: bigint;
@@ -26,6 +30,6 @@ export type Session = {
   servicePaused: boolean;
   /** The account's USDG. */
   usdg: bigint;
-  /** The account's shares of the action's vault; null when the address is no token. */
+  /** The account's shares of the trade's vault; null when the address is no token, and of cover. */
   shares: bigint | null;
 };

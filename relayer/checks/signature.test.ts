@@ -36,7 +36,7 @@ async function signedOver(domain: object, message: Action = action): Promise<Hex
 }
 
 const check = (signature: Hex) =>
-  checkSignature({ digest, signature, key: agent.address, sessionModule });
+  checkSignature({ digest, signature, key: agent.address, domain: sessionDomain(sessionModule) });
 
 describe('checkSignature', () => {
   it('takes 65 bytes, low s, v 27 or 28, of the key over this very action', async () => {

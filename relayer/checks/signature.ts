@@ -39,7 +39,8 @@ export async function checkSignature(input: {
   digest: Hex;
   signature: Hex;
   key: Address;
-  sessionModule: Address;
+  /** The domain that the digest is of. */
+  domain: { name: string; verifyingContract: Address };
 }): Promise<Check> {
   const form = checkSignatureForm(input.signature);
   if (!form.ok) return form;
@@ -47,6 +48,6 @@ export async function checkSignature(input: {
   if (signer !== null && signer === getAddress(input.key)) return PASSED;
   return refuse(
     'BAD_SIGNATURE',
-    `the signature is not of action.key for this action: sign exactly these fields under the domain "basket account", version "1", chain ${CHAIN_ID}, verifying contract ${input.sessionModule}`,
+    `the signature is not of action.key for this action: sign exactly these fields under the domain "${input.domain.name}", version "1", chain ${CHAIN_ID}, verifying contract ${input.domain.verifyingContract}`,
   );
 }

@@ -16,7 +16,7 @@ import { checkStoreOf } from '../../runtime/doctor/store.ts';
 import { faultLine } from '../../runtime/fault-line.ts';
 import { USUAL_GAS } from '../../runtime/money/sweep-policy.ts';
 import { senderSettings } from '../../runtime/sender/options.ts';
-import { assertModule } from '../chain/assert-module.ts';
+import { assertModules } from '../chain/assert-modules.ts';
 import { createMarksReader } from '../chain/marks.ts';
 import { policyOf, type RelayerConfig, relayerOptions } from '../config.ts';
 import { readLists } from '../lists.ts';
@@ -130,7 +130,7 @@ async function chainFindings(
 
 async function checkProtocol(client: PublicClient, deployment: Deployment): Promise<Finding[]> {
   await assertDeployment(client, deployment);
-  await assertModule(client, deployment.sessionModule);
+  await assertModules(client, deployment);
   const says = `the contracts of the file name each other; ${deployment.sessionModule} signs as this relayer does`;
   return [ok('deployment', says)];
 }

@@ -1,4 +1,4 @@
-/** `POST /relay/v1/account/execute` (wire.md, Relayer). */
+/** `POST /relay/v1/account/execute` and `…/cover` (wire.md, Relayer): the first takes both kinds of actions. */
 import type { RequestHandler } from 'express';
 import { ApiError } from '../../runtime/errors.ts';
 import { bodyTextOf } from '../../runtime/http/server.ts';
@@ -8,7 +8,11 @@ import { refusalError } from '../refusal.ts';
 import type { Relay } from '../relay.ts';
 
 /** @param onOutcome told of every answer by its code, for metrics. */
-export function executeRoute(relay: Relay, onOutcome: (outcome: Outcome) => void): RequestHandler {
+export function executeRoute(
+  relay: Relay,
+  takes: 'any' | 'cover',
+  onOutcome: (outcome: Outcome) => void,
+): RequestHandler {
   return async (request, response) => {
     const text = bodyTextOf(request);
     const problem = text === null ? null : jsonTextProblem(text);
@@ -20,7 +24,7 @@ export function executeRoute(relay: Relay, onOutcome: (outcome: Outcome) => void
           : 'the body is nested too deep',
       );
     }
-    const outcome = await relay.execute(request.body);
+    const outcome = await relay.execute(request.body, takes);
     onOutcome(outcome);
     if (outcome.tag === 'refused') throw refusalError(outcome.refusal);
     const { status, body } = outcome.answer;
