@@ -1,5 +1,5 @@
 /** The relayer's books, trail, requests and moves on PostgreSQL: the same rows mean the same there. */
-import { type Address, type Hex, pad } from 'viem';
+import { type Address, pad } from 'viem';
 import { expect, test } from 'vitest';
 import { whyText } from '../../relayer/cli/why.ts';
 import { runDoctor } from '../../relayer/cli/doctor.ts';
@@ -124,7 +124,7 @@ test('the trail of two processes comes back in the order of its times', async ()
     const logger = createLogger('relayer', 'fatal');
     let clock = NOW;
     const [one, two] = [createTrail(db, logger, () => clock), createTrail(db, logger, () => clock)];
-    const note = (what: string) => ({ digest: DIGEST as Hex, what, detail: '' });
+    const note = (what: string) => ({ digest: DIGEST, what, detail: '' });
     one.note(note('checked'));
     clock += 1;
     two.note(note('broadcast'));

@@ -9,6 +9,7 @@ import { createLogger } from '../../runtime/logger.ts';
 import { createMoves } from '../../runtime/money/moves.ts';
 import { openStore } from '../../runtime/store/store.ts';
 import { useFork } from '../harness/fork.ts';
+import { usePostgres } from '../harness/postgres.ts';
 import { buyAction, openAgent, signedBody, usdgOf } from './agent.ts';
 import {
   type DataFolder,
@@ -20,6 +21,7 @@ import {
 } from './relayer.ts';
 
 const fork = useFork();
+const postgres = usePostgres();
 const COLD: Address = '0x000000000000000000000000000000000000c01d';
 const ETH = 10n ** 18n;
 /** By the clock never: the tests say when. */
@@ -194,6 +196,21 @@ describe('a sweep', () => {
     expect(await usdgOf(fork, wallet())).toBe(5n * USD);
     const moved = held + 20n * USD;
     expect(await movesIn(env)).toMatchObject([{ kind: 'sweep', executed: 2, movedUsdg: moved }]);
+  });
+
+  test('on PostgreSQL is asked of the relayer that leads, and made by the command where none does', async () => {
+    const url = await postgres.database('relay_sweep');
+    const env = { ...relayerEnv(fork, data, settings), DATABASE_URL: url };
+    await earned(25n);
+    const held = await usdgOf(fork, wallet());
+    expect(await swept(env)).toMatch(/^\d+\.000000 USDG of 0x\w{40} to 0x\w{40}: mined/);
+    expect(await sweptTo(COLD)).toEqual([held - 5n * USD]);
+    const running = await start({ ...settings, DATABASE_URL: url });
+    await earned(25n);
+    expect(await swept(env)).toMatch(/^a relayer runs/);
+    expect(await sweptTo(COLD)).toEqual([held - 5n * USD, 25n * USD]);
+    await running.stop();
+    relayer = null;
   });
 
   test('by the clock waits for its period, and one whose row was written when the process was killed goes out once', async () => {

@@ -1,20 +1,17 @@
 /**
  * `sweep`: fees above the float to the cold address, now. Only one process sends from the wallets: where a relayer
- * runs, it is asked to sweep; where none does, this command does it itself.
+ * leads, it is asked to sweep; where none does, this command leads for so long and does it itself.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { CHAIN_ID } from '../../contracts-abi/constants.ts';
 import { readDeployment } from '../../contracts-abi/deployment.ts';
 import { assertDeployment } from '../../runtime/chain/assert-deployment.ts';
 import { assertChainId, createChainClient } from '../../runtime/chain/client.ts';
 import { steadyNow } from '../../runtime/clock.ts';
 import { ConfigError, loadConfig } from '../../runtime/config.ts';
 import { loadWallets } from '../../runtime/keys/wallets.ts';
-import { endProcess } from '../../runtime/lifecycle.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
 import { senderSettings } from '../../runtime/sender/options.ts';
-import { createSender } from '../../runtime/sender/sender.ts';
 import { StoreHeldError } from '../../runtime/store/errors.ts';
 import { openStore, type Store } from '../../runtime/store/store.ts';
 import { createMarksReader } from '../chain/marks.ts';
@@ -22,6 +19,7 @@ import { type RelayerConfig, relayerOptions } from '../config.ts';
 import { createPurseOf } from '../money/housekeeping.ts';
 import { checkedTreasury, sweepRulesOf } from '../money/options.ts';
 import { askForSweep, sweepAnswer } from '../money/requests.ts';
+import { createRelayerReplica } from '../replica.ts';
 import {
   besideRelayer,
   DEFAULT_DATABASE_URL,
@@ -34,6 +32,8 @@ const ANSWER_MS = 60_000;
 const ASK_EVERY_MS = 250;
 const MOVE_WAIT_MS = 30_000;
 const DRAIN_MS = 4_000;
+/** What a line says of a sweep that did not happen. */
+const FAILED = /: (not sent|reverted|cancelled|superseded)/;
 
 /** Returns the exit code: 0 when everything that was due was swept. */
 export async function runSweep(
@@ -45,26 +45,23 @@ export async function runSweep(
   if (config.RELAY_SWEEP_TO === undefined) {
     throw new ConfigError('RELAY_SWEEP_TO is not set: there is no address to sweep to');
   }
-  const store = await takeStore(config);
-  const lines =
-    store === null ? await askRelayer(env, say) : await sweepHere(config, store, logger);
+  const lines = (await sweepHere(config, logger)) ?? (await askRelayer(env, say));
   if (lines === null) {
     say('the relayer that runs did not answer: it sweeps as soon as it can');
     return 1;
   }
   for (const line of lines) say(line);
-  return lines.some((line) => /: (not sent|refused|reverted|cancelled|superseded)/.test(line))
-    ? 1
-    : 0;
+  return lines.some((line) => FAILED.test(line)) ? 1 : 0;
 }
 
-/** The store with the right to send, or null while a relayer has it. */
+/** The store, or null while another process has its file. */
 async function takeStore(config: RelayerConfig): Promise<Store<StoreTables> | null> {
+  const url = config.DATABASE_URL ?? DEFAULT_DATABASE_URL;
   try {
     return await openStore<StoreTables>({
-      url: config.DATABASE_URL ?? DEFAULT_DATABASE_URL,
+      url,
       migrations: storeMigrations,
-      exclusive: LEAD_NAME,
+      ...(url.startsWith('file:') ? { exclusive: LEAD_NAME } : {}),
     });
   } catch (error) {
     if (error instanceof StoreHeldError) return null;
@@ -89,61 +86,68 @@ async function askRelayer(
   });
 }
 
-async function sweepHere(
+/** Null where another process leads, or has the file. */
+async function sweepHere(config: RelayerConfig, logger: Logger): Promise<string[] | null> {
+  const store = await takeStore(config);
+  if (store === null) return null;
+  try {
+    return await sweepLeading(config, store, logger);
+  } finally {
+    await store.close();
+  }
+}
+
+async function sweepLeading(
   config: RelayerConfig,
   store: Store<StoreTables>,
   logger: Logger,
-): Promise<string[]> {
+): Promise<string[] | null> {
+  const deployment = readDeployment(config.DEPLOYMENT_FILE);
+  const loaded = loadWallets(config);
+  if (loaded.tag === 'invalid') throw new ConfigError(loaded.problem);
+  const accounts = loaded.wallets.map(({ account }) => account);
+  const wallets = accounts.map(({ address }) => address);
+  const treasury = checkedTreasury(config, deployment, wallets);
+  const client = createChainClient({
+    urls: config.RPC_URLS,
+    timeoutMs: config.RPC_TIMEOUT_MS,
+    multicall3: deployment.multicall3,
+  });
+  await assertChainId(client);
+  await assertDeployment(client, deployment);
+  const metrics = createMetrics('relayer');
+  const marks = createMarksReader(client, deployment, senderSettings(config).tip);
+  const replica = createRelayerReplica({
+    config,
+    store,
+    wallets: accounts,
+    treasury,
+    metrics,
+    logger,
+    // What was accepted is the relayer's to go on with; its transactions that are out are sent again all the same.
+    onLead: () => undefined,
+    hooks: {},
+  });
   try {
-    const deployment = readDeployment(config.DEPLOYMENT_FILE);
-    const loaded = loadWallets(config);
-    if (loaded.tag === 'invalid') throw new ConfigError(loaded.problem);
-    const accounts = loaded.wallets.map(({ account }) => account);
-    const wallets = accounts.map(({ address }) => address);
-    const treasury = checkedTreasury(config, deployment, wallets);
-    const client = createChainClient({
-      urls: config.RPC_URLS,
-      timeoutMs: config.RPC_TIMEOUT_MS,
-      multicall3: deployment.multicall3,
-    });
-    await assertChainId(client);
-    await assertDeployment(client, deployment);
-    const metrics = createMetrics('relayer');
-    const settings = senderSettings(config);
-    const sender = createSender<StoreTables>({
-      rpc: { urls: config.RPC_URLS, timeoutMs: config.RPC_TIMEOUT_MS },
-      chainId: CHAIN_ID,
-      wallets: accounts,
-      namedOnly: treasury === null ? [] : [treasury],
-      store,
-      settings,
+    await replica.contend();
+    if (!replica.leads()) return null;
+    const purse = createPurseOf({
+      config,
+      deployment,
+      client,
+      db: store.db,
+      fence: replica.fence,
+      sender: replica.sender,
+      wallets,
+      treasury: treasury?.address ?? null,
+      marks,
+      metrics,
       logger,
-      registry: metrics.registry,
-      metricsPrefix: 'basket_relayer',
-      onFatal: endProcess,
+      waitMs: MOVE_WAIT_MS,
     });
-    const marks = createMarksReader(client, deployment, settings.tip);
-    try {
-      await sender.start();
-      const purse = createPurseOf({
-        config,
-        deployment,
-        client,
-        db: store.db,
-        sender,
-        wallets,
-        treasury: treasury?.address ?? null,
-        marks,
-        metrics,
-        logger,
-        waitMs: MOVE_WAIT_MS,
-      });
-      return await purse.sweep({ ...sweepRulesOf(config), periodMs: 0 });
-    } finally {
-      marks.stop();
-      await sender.stop(DRAIN_MS);
-    }
+    return await purse.sweep({ ...sweepRulesOf(config), periodMs: 0 });
   } finally {
-    await store.close();
+    marks.stop();
+    await replica.stop(DRAIN_MS);
   }
 }
