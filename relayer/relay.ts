@@ -7,36 +7,26 @@
  */
 import { BaseError, type Hex } from 'viem';
 import type { Deployment } from '../contracts-abi/deployment.ts';
-import { steadyNow } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { inTurnByKey } from '../runtime/in-turn.ts';
 import type { Sender } from '../runtime/sender/types.ts';
 import { parseRelayBody } from './action-schema.ts';
 import { type Outcome, refused, takenRefusal, withReceipt } from './answer.ts';
 import type { Execution } from './chain/executed.ts';
-import type { GasMarks, MarksReader } from './chain/marks.ts';
+import type { MarksReader } from './chain/marks.ts';
 import type { SessionReader } from './chain/session.ts';
 import type { SimulatedCall, Simulation, SimulationAfter } from './chain/simulate.ts';
-import type { Session } from './checks/session.ts';
 import { checkSignature } from './checks/signature.ts';
-import { feeRefusal } from './fee.ts';
 import type { GasBudget } from './gas-budget.ts';
+import { createJudging } from './judging.ts';
 import type { KeyLimiter } from './key-limiter.ts';
 import type { Ledger } from './ledger.ts';
 import type { ListCheck } from './lists.ts';
-import { currentFee, type FeePolicy } from './quote.ts';
+import type { FeePolicy } from './quote.ts';
 import type { Receipt } from './receipt.ts';
 import type { Receipts } from './receipts.ts';
 import type { Refusal } from './refusal.ts';
-import {
-  digestOf,
-  domainOf,
-  executeCalldata,
-  isCancel,
-  isTrade,
-  moduleOf,
-  type SignedAction,
-} from './signed-action.ts';
+import { digestOf, domainOf, executeCalldata, isTrade, moduleOf } from './signed-action.ts';
 import { senderStateOf } from './slot-state.ts';
 import type { SlotStore, Version } from './slot-store.ts';
 import { admit, type Slot, type SlotId } from './slots.ts';
@@ -102,34 +92,13 @@ export type Relay = {
   stop(): void;
 };
 
-/** Gas of the module's fee payment, measured on the genuine Safe: 18,000 to 87,000, the most for a first fee. */
-const FEE_PAYMENT_GAS = 50_000n;
-/** The cover module has the session module count its fee besides. */
-const FEE_COUNT_GAS = 30_000n;
-const paymentGas = (action: SignedAction): bigint =>
-  isTrade(action) ? FEE_PAYMENT_GAS : FEE_PAYMENT_GAS + FEE_COUNT_GAS;
-
-const DAY_MS = 86_400_000;
-
 /** A first broadcast takes this long at most while the chain answers. */
 const BROADCAST_MS = 5_000;
-
-/** What was found out longer ago, say by a process that hung meanwhile, is found out again before anything is sent. */
-const CHECKS_LAST_MS = 10_000;
 
 const STOPPING: Refusal = {
   code: 'PAUSED',
   message: 'the relayer is stopping: nothing was sent',
   retryAfterSeconds: 5,
-};
-
-/** Other processes claim for the same account so fast that this one is always late. */
-const MOST_OVERTAKEN = 5;
-const OVERTAKEN: Refusal = {
-  code: 'PAUSED',
-  check: 'pending',
-  message: 'other actions of the account are being accepted: nothing of this one was sent',
-  retryAfterSeconds: 1,
 };
 
 export function createRelay(deps: RelayDeps): Relay {
@@ -142,6 +111,14 @@ export function createRelay(deps: RelayDeps): Relay {
   let stopping = false;
   const stops = createStopSignal();
   const byAccount = inTurnByKey();
+  const judge = createJudging({
+    policy,
+    slots,
+    vetting,
+    trail,
+    now,
+    stopping: () => (stopping ? STOPPING : null),
+  });
 
   const submission: SubmissionDeps = {
     sender,
@@ -222,7 +199,12 @@ export function createRelay(deps: RelayDeps): Relay {
     const held = await heldBy(slot, digest);
     if (held !== null) return held;
     // One account's actions are judged behind each other, hence one by one; and handed over in that order.
-    const judged = await byAccount(action.account, () => judge(version, slot, { session, marks }));
+    const judged = await byAccount(action.account, async () => {
+      const verdict = await judge(version, slot, { session, marks });
+      return verdict.tag === 'claimed'
+        ? { ...verdict, running: submit(verdict.slot, verdict.gas) }
+        : verdict;
+    });
     if (judged.tag === 'refused') return judged;
     if (judged.tag === 'claimed') return await judged.running;
     const lost = await heldBy(await slots.find(version.id), digest);
@@ -230,71 +212,6 @@ export function createRelay(deps: RelayDeps): Relay {
       lost ??
       refused({ code: 'SERVER', message: 'the slot changed meanwhile: post the same body again' })
     );
-  };
-
-  /** A fee that is too low or too high; a cancel has none, and a quota instead. */
-  const unpaidRefusal = async (
-    action: SignedAction,
-    input: Parameters<typeof feeRefusal>[1],
-  ): Promise<Refusal | null> => {
-    if (!isCancel(action)) return await feeRefusal(slots, input);
-    const day = Math.floor(now() / DAY_MS);
-    const free = await slots.freeSince(action.account, day * DAY_MS);
-    if (free < policy.freeCancelsPerDay) return null;
-    return {
-      code: 'RATE_LIMITED',
-      check: 'quota',
-      message: `the relayer sends ${policy.freeCancelsPerDay} cancels of an account a day for nothing`,
-      retryAfterSeconds: Math.ceil(((day + 1) * DAY_MS - now()) / 1_000),
-    };
-  };
-
-  type Judged =
-    | { tag: 'claimed'; running: Promise<Outcome> }
-    | { tag: 'refused'; refusal: Refusal }
-    /** Somebody else claimed the slot. */
-    | { tag: 'lost' };
-
-  /** Simulation, fee and claim of an action that passed everything that is cheap. */
-  const judge = async (
-    version: Version,
-    slot: Slot,
-    { session, marks }: { session: Session; marks: GasMarks },
-  ): Promise<Judged> => {
-    const { action, digest } = version;
-    for (let turn = 0; turn < MOST_OVERTAKEN; turn += 1) {
-      const judgedAt = steadyNow();
-      const pending = await slots.pendingOf(action.account, session.blockTime);
-      const dry = await vetting.dryRun(version, session, pending.slots);
-      if (dry.tag === 'refused') return dry;
-      // An action without a fee was measured without its payment.
-      const gas = action.fee === 0n ? dry.gas + paymentGas(action) : dry.gas;
-      const current = currentFee({ gas, ...marks }, policy.fee);
-      const priced = `behind ${pending.slots.length} not mined; gas ${gas} at ${marks.gasPriceWei} wei costs ${current} USDG base units; signed ${action.fee}`;
-      trail.note({ digest, what: 'simulated', detail: priced });
-      const unpaid = await unpaidRefusal(action, {
-        slot,
-        offered: action.fee,
-        current,
-        session,
-        now: Math.floor(now() / 1_000),
-        quoteSeconds: policy.quoteSeconds,
-      });
-      if (unpaid !== null) return { tag: 'refused', refusal: unpaid };
-
-      // Nothing is accepted that this process may not be able to hand over.
-      if (stopping) return { tag: 'refused', refusal: STOPPING };
-      const claim = await slots.claim(version, isCancel(action) ? null : current, pending.head);
-      if (claim.tag === 'claimed') {
-        const { attempt, claimSeq } = claim.slot;
-        const detail = `fee ${action.fee}, attempt ${attempt}, claim ${claimSeq} of the account`;
-        trail.note({ digest, what: 'claimed', detail });
-        const fresh = steadyNow() - judgedAt < CHECKS_LAST_MS;
-        return { tag: 'claimed', running: submit(claim.slot, fresh ? dry.gas : null) };
-      }
-      if (claim.tag === 'lost') return { tag: 'lost' };
-    }
-    return { tag: 'refused', refusal: OVERTAKEN };
   };
 
   /** A fault before anything was handed to the sender. */

@@ -1,0 +1,117 @@
+/**
+ * The last and dearest checks of a new action, and its claim: the dry run, alone and behind what its account has under
+ * way; the fee that follows from its gas; and the claim, which holds only if no other action of the account was
+ * claimed since. Runs of one account must not overlap in a process; several processes are told apart by the claim.
+ */
+import { steadyNow } from '../runtime/clock.ts';
+import type { GasMarks } from './chain/marks.ts';
+import type { Session } from './checks/session.ts';
+import { feeRefusal } from './fee.ts';
+import { currentFee } from './quote.ts';
+import type { Refusal } from './refusal.ts';
+import type { RelayPolicy } from './relay.ts';
+import { isCancel, isTrade, type SignedAction } from './signed-action.ts';
+import type { SlotStore, Version } from './slot-store.ts';
+import type { Slot } from './slots.ts';
+import type { Trail } from './trail.ts';
+import type { Vetting } from './vetting.ts';
+
+export type Judged =
+  /** `gas`: what it needs, without headroom; null where that was found out too long ago. */
+  | { tag: 'claimed'; slot: Slot; gas: bigint | null }
+  | { tag: 'refused'; refusal: Refusal }
+  /** Somebody else claimed the slot. */
+  | { tag: 'lost' };
+
+/** Gas of the module's fee payment, measured on the genuine Safe: 18,000 to 87,000, the most for a first fee. */
+const FEE_PAYMENT_GAS = 50_000n;
+/** The cover module has the session module count its fee besides. */
+const FEE_COUNT_GAS = 30_000n;
+const paymentGas = (action: SignedAction): bigint =>
+  isTrade(action) ? FEE_PAYMENT_GAS : FEE_PAYMENT_GAS + FEE_COUNT_GAS;
+
+const DAY_MS = 86_400_000;
+
+/** What was found out longer ago, say by a process that hung meanwhile, is found out again before anything is sent. */
+const CHECKS_LAST_MS = 10_000;
+
+/** Other processes claim for the same account so fast that this one is always late. */
+const MOST_OVERTAKEN = 5;
+const OVERTAKEN: Refusal = {
+  code: 'PAUSED',
+  check: 'pending',
+  message: 'other actions of the account are being accepted: nothing of this one was sent',
+  retryAfterSeconds: 1,
+};
+
+export function createJudging(deps: {
+  policy: RelayPolicy;
+  slots: SlotStore;
+  vetting: Pick<Vetting, 'dryRun'>;
+  trail: Trail;
+  /** Unix milliseconds. */
+  now: () => number;
+  /** The refusal of a process that is stopping, or null. */
+  stopping: () => Refusal | null;
+}) {
+  const { policy, slots, trail, now } = deps;
+
+  /** A fee that is too low or too high; a cancel has none, and a quota instead. */
+  const unpaidRefusal = async (
+    action: SignedAction,
+    input: Parameters<typeof feeRefusal>[1],
+  ): Promise<Refusal | null> => {
+    if (!isCancel(action)) return await feeRefusal(slots, input);
+    const day = Math.floor(now() / DAY_MS);
+    const free = await slots.freeSince(action.account, day * DAY_MS);
+    if (free < policy.freeCancelsPerDay) return null;
+    return {
+      code: 'RATE_LIMITED',
+      check: 'quota',
+      message: `the relayer sends ${policy.freeCancelsPerDay} cancels of an account a day for nothing`,
+      retryAfterSeconds: Math.ceil(((day + 1) * DAY_MS - now()) / 1_000),
+    };
+  };
+
+  return async (
+    version: Version,
+    slot: Slot,
+    { session, marks }: { session: Session; marks: GasMarks },
+  ): Promise<Judged> => {
+    const { action, digest } = version;
+    for (let turn = 0; turn < MOST_OVERTAKEN; turn += 1) {
+      const judgedAt = steadyNow();
+      const pending = await slots.pendingOf(action.account, session.blockTime);
+      const dry = await deps.vetting.dryRun(version, session, pending.slots);
+      if (dry.tag === 'refused') return dry;
+      // An action without a fee was measured without its payment.
+      const gas = action.fee === 0n ? dry.gas + paymentGas(action) : dry.gas;
+      const current = currentFee({ gas, ...marks }, policy.fee);
+      const priced = `behind ${pending.slots.length} not mined; gas ${gas} at ${marks.gasPriceWei} wei costs ${current} USDG base units; signed ${action.fee}`;
+      trail.note({ digest, what: 'simulated', detail: priced });
+      const unpaid = await unpaidRefusal(action, {
+        slot,
+        offered: action.fee,
+        current,
+        session,
+        now: Math.floor(now() / 1_000),
+        quoteSeconds: policy.quoteSeconds,
+      });
+      if (unpaid !== null) return { tag: 'refused', refusal: unpaid };
+
+      // Nothing is accepted that this process may not be able to hand over.
+      const stopping = deps.stopping();
+      if (stopping !== null) return { tag: 'refused', refusal: stopping };
+      const claim = await slots.claim(version, isCancel(action) ? null : current, pending.head);
+      if (claim.tag === 'lost') return claim;
+      if (claim.tag === 'claimed') {
+        const { attempt, claimSeq } = claim.slot;
+        const detail = `fee ${action.fee}, attempt ${attempt}, claim ${claimSeq} of the account`;
+        trail.note({ digest, what: 'claimed', detail });
+        const fresh = steadyNow() - judgedAt < CHECKS_LAST_MS;
+        return { tag: 'claimed', slot: claim.slot, gas: fresh ? dry.gas : null };
+      }
+    }
+    return { tag: 'refused', refusal: OVERTAKEN };
+  };
+}
