@@ -75,14 +75,14 @@ export async function consider(
     if (foreign.tag !== 'go') return holdBack(context, first, foreign, ends);
   }
 
-  // What it needed last time is known: without a new simulation while that does not pay. A duty need not pay.
+  // What the same way needed a moment ago is known: no new simulation while that does not pay. A duty need not pay.
   const best = variants.reduce(
     (most, { promisedUsdg }) => (promisedUsdg > most ? promisedUsdg : most),
     0n,
   );
-  // What one source's way needed says nothing of another's.
-  if (memory.gas !== null && !isCover(first) && variants.length === 1) {
-    const verdict = judgeProfit(best, memory.gas, world.market, context.rules);
+  const known = variants.length === 1 ? memories.gasOf(jobKey, wayOf(first)) : null;
+  if (known !== null && !isCover(first)) {
+    const verdict = judgeProfit(best, known, world.market, context.rules);
     if (verdict.tag !== 'pays') return ends(...unprofitable(verdict, best));
   }
 
@@ -128,7 +128,7 @@ export async function consider(
 
   ran = true;
   memories.tell(jobKey, true);
-  memories.rememberGas(jobKey, simulation.gas);
+  memories.rememberGas(jobKey, simulation.gas, wayOf(variant));
   if (verdict === null) throw new Error('work that passed was not judged');
   const sends = (terms: Terms): Promise<Considered> =>
     send(context, {
@@ -180,6 +180,9 @@ export async function consider(
 }
 
 /** Takes what is sent together with other work, or not beside it, which then is not sent here. */
+/** What one source's way needs says nothing of another's, nor a way of other length: a route may be dear or cheap. */
+const wayOf = ({ source, data }: Work): string => `${source}:${data.length}`;
+
 export type Collect = {
   addFill: (ready: Ready) => void;
   addPayout: (ready: ReadyPayout) => void;

@@ -13,7 +13,10 @@ export type Memories = {
   recall(jobKey: string, job: { type: string; ticker: string | null }): Promise<JobMemory>;
   /** Applies an event; `fingerprint` absent: the one last seen of this job. Returns the new patience. */
   apply(jobKey: string, event: PatienceEvent, fingerprint?: string): Promise<Patience>;
-  rememberGas(jobKey: string, gas: bigint): void;
+  /** @param way which way to do the job needed it */
+  rememberGas(jobKey: string, gas: bigint, way: string): void;
+  /** What this way needed, if that was found out a moment ago; null otherwise. */
+  gasOf(jobKey: string, way: string): bigint | null;
   /** Whether the journal holds something of it already. */
   isTold(jobKey: string): boolean;
   /** Whether it is written down what becomes of it; a job that is not stays in memory alone. */
@@ -25,7 +28,12 @@ type Entry = JobMemory & {
   fingerprint: string;
   /** Null: nobody has said yet. */
   told: boolean | null;
+  /** Of `gas`; null where an earlier process measured it. */
+  measured: { way: string; atMs: number } | null;
 };
+
+/** Pools move, and with them what a fill needs. */
+const GAS_HOLDS_MS = 60_000;
 
 export function createMemories(options: {
   journal: Journal;
@@ -52,6 +60,7 @@ export function createMemories(options: {
       ...(stored ?? { ...job, patience: FRESH, gas: null }),
       fingerprint: '',
       told: stored === null ? null : true,
+      measured: null,
     };
     entry.patience = reread(entry.patience, now(), rules);
     entries.set(jobKey, entry);
@@ -74,9 +83,16 @@ export function createMemories(options: {
         await journal.writeJob(jobKey, entry);
       return entry.patience;
     },
-    rememberGas(jobKey, gas) {
+    rememberGas(jobKey, gas, way) {
       const entry = entries.get(jobKey);
-      if (entry !== undefined) entry.gas = gas;
+      if (entry === undefined) return;
+      entry.gas = gas;
+      entry.measured = { way, atMs: now() };
+    },
+    gasOf(jobKey, way) {
+      const entry = entries.get(jobKey);
+      if (entry?.measured?.way !== way || now() - entry.measured.atMs > GAS_HOLDS_MS) return null;
+      return entry.gas;
     },
     isTold: (jobKey) => entries.get(jobKey)?.told === true,
     tell(jobKey, told) {

@@ -44,6 +44,33 @@ export function revertingSwaps(job: WireJob): WireJob {
   return withData(job, encodeFunctionData({ abi: exitEscrowAbi, functionName: 'fill', args }));
 }
 
+/** The same fill with every swap cut into `pieces`: it passes, and needs far more gas. */
+export function inPieces(job: WireJob, pieces: bigint): WireJob {
+  const { id, swaps, executor } = fillOf(job);
+  const cut = swaps.flatMap((swap) =>
+    Array.from({ length: Number(pieces) }, (_, index) => {
+      const piece = swap.amountIn / pieces;
+      const amountIn = index === 0 ? swap.amountIn - piece * (pieces - 1n) : piece;
+      return { ...swap, amountIn, callData: swappingPart(swap.callData, amountIn) };
+    }),
+  );
+  const args = [id, cut, executor] as const;
+  return withData(job, encodeFunctionData({ abi: exitEscrowAbi, functionName: 'fill', args }));
+}
+
+function swappingPart(callData: Hex, amountIn: bigint): Hex {
+  const abi = swapRouter02Abi;
+  const { functionName, args } = decodeFunctionData({ abi, data: callData });
+  const part = { amountIn, amountOutMinimum: 0n };
+  if (functionName === 'exactInputSingle') {
+    return encodeFunctionData({ abi, functionName, args: [{ ...args[0], ...part }] });
+  }
+  if (functionName === 'exactInput') {
+    return encodeFunctionData({ abi, functionName, args: [{ ...args[0], ...part }] });
+  }
+  throw new Error(`the swap is ${functionName}`);
+}
+
 /** The same fill whose first swap hands what it buys to `recipient`. */
 export function swappingTo(job: WireJob, recipient: Address): WireJob {
   const { id, swaps, executor } = fillOf(job);

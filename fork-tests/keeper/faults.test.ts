@@ -2,7 +2,7 @@ import { encodeFunctionData, erc20Abi, type Hex, maxUint256, pad } from 'viem';
 import { afterEach, describe, expect, test } from 'vitest';
 import { useFork } from '../harness/fork.ts';
 import { type Proxy, startProxy } from '../proxy/proxy.ts';
-import { payingTo, revertingSwaps, withData } from './bent-jobs.ts';
+import { inPieces, payingTo, revertingSwaps, withData } from './bent-jobs.ts';
 import { useDueOrders } from './due-orders.ts';
 import { startJobServer, stopJobServers } from './job-server.ts';
 import { fillsOf, stateOf } from './orders.ts';
@@ -144,6 +144,27 @@ describe('jobs', () => {
     expect(await decisionsOf(keeper, id)).toEqual(['failed']);
     source.jobs([bad]);
     await until('the good terms are tried after the backoff', async () => {
+      await keeper.tick();
+      return (await stateOf(fork, fork.deployment.exitEscrow, id)) === 2;
+    });
+  });
+
+  test.each([
+    ['the same source tells a cheap one later', false],
+    ['another source tells a cheap one later', true],
+  ])('a way that is too dear keeps the job from nobody: %s', async (_, isOther) => {
+    const { job, id } = due.first();
+    const dear = await startJobServer();
+    const cheap = await startJobServer();
+    dear.jobs([inPieces(job, 12n)]);
+    const keeper = await launchKeeper(fork, [dear.url, cheap.url]);
+    await fork.client.setNextBlockBaseFeePerGas({ baseFeePerGas: (6n * GWEI) / 100n });
+    await fork.client.mine({ blocks: 1 });
+    await keeper.tick();
+    expect(await decisionsOf(keeper, id)).toEqual(['does_not_pay']);
+    dear.jobs(isOther ? [] : [job]);
+    cheap.jobs(isOther ? [job] : []);
+    await until('it is filled', async () => {
       await keeper.tick();
       return (await stateOf(fork, fork.deployment.exitEscrow, id)) === 2;
     });
