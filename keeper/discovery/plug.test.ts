@@ -135,6 +135,20 @@ describe('sources', () => {
     expect(await poll()).toEqual([0, 1]);
   });
 
+  test('that are slow are heard though ticks are long', async () => {
+    let clock = 0;
+    const pending: ((told: SourceAnswer) => void)[] = [];
+    const slow: Source = () => new Promise<SourceAnswer>((resolve) => pending.push(resolve));
+    const { poll } = listingsOf('off', [slow, async () => told(1)], { now: () => clock });
+    for (let tick = 0; tick < 3; tick += 1) {
+      expect(await poll()).toEqual(tick === 0 ? [1] : [0, 1]);
+      clock += 1_000;
+      pending.shift()?.(told(0));
+      await Promise.resolve();
+      clock += 60_000;
+    }
+  });
+
   test('that do not answer in time are asked ever more seldom, and at once again after an answer', async () => {
     let clock = 0;
     let given: SourceAnswer = failed(0, 'DeadlineError');

@@ -36,6 +36,7 @@ export function createListings(options: ListingsOptions): Listings {
   const turn = inTurn();
   const own = new Asked((signal) => turn(() => discovery.list(signal)), now);
   let standingBy: Promise<void> | null = null;
+  let lookedAtMs = now();
 
   function standBy(signal: AbortSignal): void {
     standingBy ??= turn(() => discovery.standBy(signal)).finally(() => {
@@ -46,13 +47,19 @@ export function createListings(options: ListingsOptions): Listings {
   const isSilent = ({ source, asked }: (typeof apis)[number]): boolean =>
     isDropped(source) || !tellsAll(asked.last(), chainTime());
 
+  async function taken(asked: readonly Asked[]): Promise<SourceAnswer[]> {
+    const answers = await gather(asked, lookedAtMs);
+    lookedAtMs = now();
+    return answers;
+  }
+
   return {
     async poll(signal) {
       const trusted = apis.filter(({ source }) => !isDropped(source)).map(({ asked }) => asked);
       for (const asked of trusted) asked.ask(signal);
       const listsBeside = mode === 'always' || (mode === 'fallback' && apis.some(isSilent));
       if (listsBeside) own.ask(signal);
-      const answers = await gather(listsBeside ? [...trusted, own] : trusted);
+      const answers = await taken(listsBeside ? [...trusted, own] : trusted);
       if (listsBeside || mode === 'off') return answers;
       if (!apis.some(isSilent)) {
         standBy(signal);
@@ -61,7 +68,7 @@ export function createListings(options: ListingsOptions): Listings {
       own.ask(signal);
       // Where nobody has told anything there is nothing else to do meanwhile; otherwise it is there at the next tick.
       if (answers.some(({ tag }) => tag === 'jobs')) return answers;
-      return [...answers, ...(await gather([own]))];
+      return [...answers, ...(await taken([own]))];
     },
     async quiet() {
       await Promise.all([...apis.map(({ asked }) => asked.quiet()), own.quiet(), standingBy]);

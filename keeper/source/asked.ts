@@ -8,7 +8,7 @@ import type { SourceAnswer } from './job-source.ts';
 
 /** What has an answer waits so long for the others. */
 const GRACE_MS = 250;
-/** Older answers that nobody has taken are not worth a look: a newer one is under way. */
+/** An older answer is taken only where it came since the last look: ticks may be long, and there is no other time. */
 const MOST_AGE_MS = 10_000;
 /** Whoever takes longer counts as silent meanwhile. */
 const SILENT_MS = 5_000;
@@ -63,11 +63,12 @@ export class Asked {
     return this.#fresh?.answer.tag === 'jobs';
   }
 
-  /** The answer that nobody has taken yet. */
-  take(): SourceAnswer | null {
+  /** The answer that nobody has taken yet. @param lookedAtMs when answers were last taken, of whomever */
+  take(lookedAtMs: number): SourceAnswer | null {
     const fresh = this.#fresh;
     this.#fresh = null;
-    return fresh === null || this.#now() - fresh.atMs > MOST_AGE_MS ? null : fresh.answer;
+    const oldest = Math.min(lookedAtMs, this.#now() - MOST_AGE_MS);
+    return fresh === null || fresh.atMs < oldest ? null : fresh.answer;
   }
 
   /** The newest answer, taken or not; null before the first, and `silent` while one is long in coming. */
@@ -81,8 +82,11 @@ function isLate(answer: SourceAnswer): boolean {
   return (answer.tag === 'failed' ? answer.why : answer.payoutFault) === TIMED_OUT;
 }
 
-/** The answers that are there, in the order of `asked`: all that come soon, and one with a list if any does. */
-export async function gather(asked: readonly Asked[]): Promise<SourceAnswer[]> {
+/**
+ * The answers that are there, in the order of `asked`: all that come soon, and one with a list if any does.
+ * @param lookedAtMs when answers were last taken, of whomever
+ */
+export async function gather(asked: readonly Asked[], lookedAtMs: number): Promise<SourceAnswer[]> {
   const pending = new Map<Asked, Promise<void>>();
   for (const one of asked) {
     const { awaited } = one;
@@ -104,5 +108,5 @@ export async function gather(asked: readonly Asked[]): Promise<SourceAnswer[]> {
     await Promise.race(grace.isOver ? pending.values() : [...pending.values(), graceEnds]);
   }
   timer.abort();
-  return asked.map((one) => one.take()).filter((answer) => answer !== null);
+  return asked.map((one) => one.take(lookedAtMs)).filter((answer) => answer !== null);
 }
