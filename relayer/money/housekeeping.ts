@@ -138,5 +138,6 @@ export function createHousekeeping(
       ),
     },
   );
-  return { ...jobs, purse, warning: purse.warning };
+  // What a leader saw last says nothing once another one leads.
+  return { ...jobs, purse, warning: () => (leads() ? purse.warning() : null) };
 }
