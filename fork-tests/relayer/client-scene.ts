@@ -127,6 +127,7 @@ export function useClientScene(): ClientScene {
       policy,
       signer: agent.key,
       journal,
+      relayerSigner: fork.accounts.relayer.account.address,
       ...(chain === null ? {} : { chain: chain ?? createChainReader(fork.client) }),
       timing: { pollMs: 50, totalMs: 30_000 },
       ...change,

@@ -23,8 +23,11 @@ describe('an intent', () => {
       'submitted',
       'signed',
       'submitted',
+      'accepted',
       'settled',
     ]);
+    const receipt = journal.records.find((record) => record.state === 'accepted')?.receipt;
+    expect(receipt?.signer).toBe(scene.fork.accounts.relayer.account.address);
 
     const second = scene.intent('second');
     const other = hashOf(await run(second));

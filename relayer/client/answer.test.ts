@@ -103,10 +103,12 @@ describe('the status routes', () => {
     expect(readStatus({ tag: 'unanswered', why: '' })).toBeNull();
     const action = { digest, status: 'mined', hash };
     expect(readNonce(reply(200, { used: true, action }))).toEqual({
+      module: null,
       used: true,
       executed: { digest, hash },
     });
     expect(readNonce(reply(200, { used: false, action: null }))).toEqual({
+      module: null,
       used: false,
       executed: null,
     });

@@ -1,7 +1,12 @@
 /** What a relayer's answer means, by the table of wire.md, Relayer. Pure. */
-import type { Hex } from 'viem';
+import type { Address, Hex } from 'viem';
 import { z } from 'zod';
-import { firstProblem, hash32Schema, uintStringSchema } from '../../runtime/schema.ts';
+import {
+  addressSchema,
+  firstProblem,
+  hash32Schema,
+  uintStringSchema,
+} from '../../runtime/schema.ts';
 import type { Next } from './outcome.ts';
 
 /** An answer as it came over HTTP, or why none did. */
@@ -137,18 +142,34 @@ export function readStatus(reply: Reply): { status: ActionStatus; hash: Hex | nu
 }
 
 const nonceBody = z.object({
+  module: addressSchema.optional(),
   used: z.boolean(),
   action: z.object({ digest: hash32Schema, status: z.string(), hash }).nullish().catch(null),
 });
 
-/** What the nonce route says; null where it did not answer. `executed`: by which version, where the relayer knows. */
-export function readNonce(
-  reply: Reply,
-): { used: boolean; executed: { digest: Hex; hash: Hex } | null } | null {
+/** `module`: whose nonce it is, where the relayer says so. `executed`: by which version, where it knows. */
+export type NonceReport = {
+  module: Address | null;
+  used: boolean;
+  executed: { digest: Hex; hash: Hex } | null;
+};
+
+/** What the nonce route says; null where it did not answer. */
+export function readNonce(reply: Reply): NonceReport | null {
   if (reply.tag === 'unanswered' || reply.status !== 200) return null;
   const parsed = nonceBody.safeParse(reply.body);
   if (!parsed.success) return null;
-  const { used, action } = parsed.data;
+  const { used, action, module = null } = parsed.data;
   const ran = action?.status === 'mined' && typeof action.hash === 'string';
-  return { used, executed: ran ? { digest: action.digest, hash: action.hash as Hex } : null };
+  const executed = ran ? { digest: action.digest, hash: action.hash as Hex } : null;
+  return { module, used, executed };
+}
+
+const receiptBody = z.object({ receipt: z.unknown() });
+
+/** The relayer's signed acceptance as it came; null where there is none. Whether it holds is for `verifyReceipt` to say. */
+export function receiptIn(reply: Reply): unknown {
+  if (reply.tag === 'unanswered') return null;
+  const parsed = receiptBody.safeParse(reply.body);
+  return parsed.success ? (parsed.data.receipt ?? null) : null;
 }

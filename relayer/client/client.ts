@@ -5,7 +5,7 @@
  * for it carry one nonce until that nonce is known never to execute; every step is in the journal before it is taken;
  * nothing is signed that the policy does not allow.
  */
-import { isAddressEqual } from 'viem';
+import { type Address, isAddressEqual } from 'viem';
 import type { ChainReader } from './chain.ts';
 import { createFeeMemory } from './fee-memory.ts';
 import { createHttp } from './http.ts';
@@ -52,6 +52,8 @@ export type RelayerClientOptions = {
   journal: Journal;
   /** With it the chain has the last word; without it the relayer is believed. */
   chain?: ChainReader;
+  /** The relayer's first wallet: receipts of anybody else are not kept. */
+  relayerSigner?: Address;
   timing?: Partial<Timing>;
   /** Instead of the global fetch. */
   fetch?: typeof fetch;
@@ -97,8 +99,15 @@ export async function createRelayerClient(options: RelayerClientOptions): Promis
   const chain = options.chain ?? null;
   const relayerUrl = options.relayerUrl.replace(/\/+$/, '');
   const http = createHttp({ ...timing, fetch: options.fetch ?? fetch });
-  const pursuit: PursuitDeps = { ...timing, http, chain, relayerUrl };
   const ledger = await openLedger(options.journal, Date.now);
+  const pursuit: PursuitDeps = {
+    ...timing,
+    http,
+    chain,
+    relayerUrl,
+    relayerSigner: options.relayerSigner ?? null,
+    onReceipt: async (id, receipt) => void (await ledger.accepted(id, receipt)),
+  };
   const fees = createFeeMemory();
   for (const { type, kind, outcome } of ledger.all()) {
     const name = kindName(type, kind);

@@ -12,5 +12,6 @@ export type { Executed, NeverExecuted, Next, Outcome, Refused, Unknown } from '.
 export { type Pins, pinsOf } from './pins.ts';
 export { createPlanner, PlanError, type PlannerOptions } from './planner.ts';
 export type { KindName, Signer } from './signable.ts';
+export { type Receipt, verifyReceipt } from '../receipt.ts';
 export { SignerError } from './signature.ts';
 export type { CoverTerms, Policy, Terms, TradeTerms } from './terms.ts';

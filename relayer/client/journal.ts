@@ -12,6 +12,7 @@ import {
   hash32Schema,
   uintStringSchema,
 } from '../../runtime/schema.ts';
+import { type Receipt, receiptSchema } from '../receipt.ts';
 import type { Settled } from './outcome.ts';
 import { coverAction, tradeAction } from './plan.ts';
 import type { Signable, SignableJson } from './signable.ts';
@@ -21,6 +22,8 @@ export type JournalRecord = { id: string; attempt: number; at: number } & (
   | { state: 'planned'; signable: SignableJson }
   | { state: 'signed'; digest: Hex; signable: SignableJson; signature: Hex }
   | { state: 'submitted'; digest: Hex }
+  /** The relayer's signed word that it accepted this version: evidence, nothing depends on it. */
+  | { state: 'accepted'; digest: Hex; receipt: Receipt }
   | { state: 'settled'; outcome: SettledJson }
 );
 
@@ -91,6 +94,12 @@ const recordSchema = z.discriminatedUnion('state', [
     signature: bytesSchema(1_024),
   }),
   z.object({ ...common, state: z.literal('submitted'), digest: hash32Schema }),
+  z.object({
+    ...common,
+    state: z.literal('accepted'),
+    digest: hash32Schema,
+    receipt: receiptSchema,
+  }),
   z.object({ ...common, state: z.literal('settled'), outcome }),
 ]);
 

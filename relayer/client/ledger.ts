@@ -12,6 +12,7 @@ import {
   readRecord,
   settledJson,
 } from './journal.ts';
+import type { Receipt } from '../receipt.ts';
 import type { Settled } from './outcome.ts';
 import { type Signable, toJson } from './signable.ts';
 
@@ -29,6 +30,8 @@ export type Entry = {
   nonce: bigint;
   /** In the order of signing; empty once settled, and while nothing was signed. */
   versions: readonly Version[];
+  /** The last acceptance that the relayer signed. */
+  receipt: Receipt | null;
   outcome: Settled | null;
 };
 
@@ -43,6 +46,7 @@ export type Ledger = {
   planned(id: string, attempt: number, signable: Signable): Promise<Entry>;
   signed(id: string, version: Omit<Version, 'submitted'>): Promise<Entry>;
   submitted(id: string, digest: Hex): Promise<Entry>;
+  accepted(id: string, receipt: Receipt): Promise<Entry>;
   settled(id: string, outcome: Settled): Promise<Entry>;
 };
 
@@ -107,6 +111,8 @@ export async function openLedger(journal: Journal, now: () => number): Promise<L
         signature,
       }),
     submitted: async (id, digest) => await write(id, attemptOf(id), { state: 'submitted', digest }),
+    accepted: async (id, receipt) =>
+      await write(id, attemptOf(id), { state: 'accepted', digest: receipt.digest, receipt }),
     settled: async (id, outcome) =>
       await write(id, attemptOf(id), { state: 'settled', outcome: settledJson(outcome) }),
   };
@@ -134,6 +140,7 @@ function after(entry: Entry | null, record: ReadRecord): Entry {
     );
     return { ...entry, versions };
   }
+  if (record.state === 'accepted') return { ...entry, receipt: record.receipt };
   if (slotOf(record.signable) !== slotOf(slotFields(entry))) {
     throw contradiction('signs under another nonce');
   }
@@ -162,7 +169,19 @@ function afterPlan(
   if (!ended) throw contradiction('a new attempt while the one before may run');
   if (attempt !== (entry === null ? 0 : entry.attempt + 1)) throw contradiction('skips an attempt');
   const { kind, account, key, nonce } = action;
-  return { id, attempt, type, kind, module, account, key, nonce, versions: [], outcome: null };
+  return {
+    id,
+    attempt,
+    type,
+    kind,
+    module,
+    account,
+    key,
+    nonce,
+    versions: [],
+    receipt: null,
+    outcome: null,
+  };
 }
 
 function slotFields(entry: Entry): Signable {

@@ -3,6 +3,7 @@
  * at most one of all versions that were signed under a nonce: whatever is answered, nothing can run twice.
  */
 import type { Hex } from 'viem';
+import type { Receipt } from '../receipt.ts';
 
 /** What the caller does after a refusal (wire.md, Relayer, `next`); `ask_host`: the host's own policy stands against it. */
 export type Next = 'rebuild' | 'ask_owner' | 'wait' | 'resign_fee' | 'reconcile' | 'ask_host';
@@ -51,6 +52,8 @@ export type Unknown = {
   hash: Hex | null;
   nonce: bigint;
   openUntil: number;
+  /** The relayer's signed acceptance of it, where there is one. */
+  receipt: Receipt | null;
   message: string;
 };
 

@@ -4,8 +4,17 @@
  * the bytes that were posted; "never executed" is only said of a nonce whose every version is past its deadline unused,
  * or that another action used.
  */
-import type { Hex } from 'viem';
-import { type Answer, classify, readNonce, readStatus } from './answer.ts';
+import { type Address, type Hex, isAddressEqual } from 'viem';
+import { type Receipt, verifyReceipt } from '../receipt.ts';
+import {
+  type Answer,
+  classify,
+  type NonceReport,
+  readNonce,
+  readStatus,
+  receiptIn,
+  type Reply,
+} from './answer.ts';
 import type { ChainReader } from './chain.ts';
 import type { Http } from './http.ts';
 import { type Entry, openUntil, type Version } from './ledger.ts';
@@ -20,6 +29,10 @@ export type PursuitDeps = {
   /** Milliseconds: between two looks, and for one question to the chain. */
   pollMs: number;
   chainTimeoutMs: number;
+  /** Who signs the relayer's receipts, where the host knows. */
+  relayerSigner: Address | null;
+  /** Writes down a receipt that holds. */
+  onReceipt: (id: string, receipt: Receipt) => Promise<void>;
 };
 
 /** An outcome, or the fee that the relayer asks for: then nothing was sent. */
@@ -78,17 +91,20 @@ class Pursuit {
   /** The version that is followed: the newest, unless the relayer holds an earlier one. */
   #version: Version;
   #hash: Hex | null = null;
+  #receipt: Receipt | null;
 
   constructor(deps: PursuitDeps, entry: Entry, version: Version) {
     this.#deps = deps;
     this.#entry = entry;
     this.#version = version;
+    this.#receipt = entry.receipt;
   }
 
   /** The status route, then the chain, then the same body. */
   async look(): Promise<Found> {
     const { http, relayerUrl } = this.#deps;
     const reply = await http.get(`${relayerUrl}/relay/v1/actions/${this.#version.digest}`);
+    await this.#keepReceipt(reply);
     const seen = readStatus(reply);
     this.#hash = seen?.hash ?? this.#hash;
     if (seen?.status === 'mined' && seen.hash !== null) {
@@ -107,7 +123,9 @@ class Pursuit {
     const { signable, signature } = this.#version;
     const url = `${this.#deps.relayerUrl}${routeOf(signable.type)}`;
     const body = JSON.stringify({ action: toJson(signable).action, signature });
-    return await this.#heard(classify(await this.#deps.http.post(url, body)));
+    const reply = await this.#deps.http.post(url, body);
+    await this.#keepReceipt(reply);
+    return await this.#heard(classify(reply));
   }
 
   unknown(why: string): Outcome {
@@ -119,6 +137,7 @@ class Pursuit {
       hash: this.#hash,
       nonce,
       openUntil: openUntil(this.#entry),
+      receipt: this.#receipt,
       message: `${why}; settle or run this intent again later, and build nothing else for it before`,
     };
   }
@@ -229,12 +248,29 @@ class Pursuit {
     return (await this.#nonceRoute())?.executed ?? null;
   }
 
-  /** Null for cover actions: nonces are per module, and the route tells those of the session module. */
-  async #nonceRoute(): Promise<ReturnType<typeof readNonce>> {
-    const { type, account, nonce } = this.#entry;
-    if (type === 'cover') return null;
-    const { http, relayerUrl } = this.#deps;
-    return readNonce(await http.get(`${relayerUrl}/relay/v1/account/${account}/nonce/${nonce}`));
+  /** Null where the answer is not of our module: nonces are per module, and a route without it tells of trades. */
+  async #nonceRoute(): Promise<NonceReport | null> {
+    const { type, module, account, nonce } = this.#entry;
+    const path = `/relay/v1/account/${account}/nonce/${nonce}?module=${module}`;
+    const report = readNonce(await this.#deps.http.get(`${this.#deps.relayerUrl}${path}`));
+    if (report === null) return null;
+    const ours = report.module === null ? type === 'trade' : isAddressEqual(report.module, module);
+    return ours ? report : null;
+  }
+
+  /** The relayer's word that it has the version, kept once it is known to be signed by it. */
+  async #keepReceipt(reply: Reply): Promise<void> {
+    const given = receiptIn(reply);
+    const { digest } = this.#version;
+    if (given === null || this.#receipt?.digest === digest) return;
+    const verdict = await verifyReceipt(given, {
+      digest,
+      ...(this.#deps.relayerSigner === null ? {} : { signer: this.#deps.relayerSigner }),
+    });
+    // One that does not hold proves nothing, and says nothing about the action either.
+    if (!verdict.ok) return;
+    this.#receipt = verdict.receipt;
+    await this.#deps.onReceipt(this.#entry.id, verdict.receipt);
   }
 
   /** Refused as expired: the end, if the chain's time is past every version's deadline and the nonce is unused. */
