@@ -2,7 +2,15 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { rpc } from '../anvil.ts';
 import { startProxy } from '../proxy/proxy.ts';
-import { type Bench, intentFor, openBench, settled, transactionCount, until } from './bench.ts';
+import {
+  type Bench,
+  intentFor,
+  observe,
+  openBench,
+  settled,
+  transactionCount,
+  until,
+} from './bench.ts';
 import { executions, executionsOf } from './target.ts';
 
 const SEND = 'eth_sendRawTransaction';
@@ -100,6 +108,28 @@ describe('holes', () => {
     expect(await transactionCount(anvil.url, account.address)).toBe(2);
     expect(await bench.registry.metrics()).toMatch(/event="hole_filled"\} 1/);
     expect(sender).not.toBe(bench.sender);
+  });
+
+  it('fills all of them after one wait, and says meanwhile what the wallet waits for', async () => {
+    bench = await openBench({ anvil: { args: ['--no-mining'] } });
+    const { sender, anvil, proxy } = bench;
+    const wrong = proxy.on('eth_getTransactionCount', {}, { fault: 'result', result: '0x5' });
+    // Until its count is old enough to be read anew.
+    await observe(1_100);
+    expect(await sender.submit(intentFor('a'))).toMatchObject({ tag: 'broadcast', nonce: 5 });
+    wrong.remove();
+    const reason = () => sender.status().wallets[0]?.reason ?? null;
+    await until('the reason', () => reason()?.includes('wait for nonce 0') ?? false);
+    // None of them is mined before all of them are there.
+    await until('a filled pool', async () => {
+      const pool = await rpc<{ pending: string; queued: string }>(anvil.url, 'txpool_status');
+      return Number(pool.pending) === 6 && pool.queued === '0x0';
+    });
+    await rpc(anvil.url, 'evm_setIntervalMining', [1]);
+    expect(await settled(sender, 'a')).toMatchObject({ tag: 'mined', nonce: 5 });
+    expect(reason()).toBeNull();
+    expect(await executionsOf(anvil.url, 'a')).toBe(1);
+    expect(await bench.registry.metrics()).toMatch(/event="hole_filled"\} 5/);
   });
 });
 

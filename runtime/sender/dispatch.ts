@@ -239,8 +239,11 @@ export class Dispatcher {
     return await this.#sendFirst(claimed, wallet);
   }
 
-  /** Takes a nonce that nobody holds and that blocks later ones, with an empty transaction to the wallet itself. */
-  async fillHole(wallet: Wallet, nonce: number): Promise<void> {
+  /**
+   * Takes a nonce that nobody holds and that blocks later ones, with an empty transaction to the wallet itself. False
+   * when that cannot be done now.
+   */
+  async fillHole(wallet: Wallet, nonce: number): Promise<boolean> {
     const { journal, clock, logger, metrics } = this.#context;
     const key = `sender:fill:${wallet.address}:${nonce}:${clock()}`;
     const intent = { key, kind: 'fill', to: wallet.address, data: '0x', value: 0n } as const;
@@ -250,7 +253,7 @@ export class Dispatcher {
       const prepared = await prepare(this.#context, entry, wallet);
       if (prepared.tag !== 'ready') {
         await this.#refuse(key, 'rpc_unavailable', 'the hole could not be filled now');
-        return;
+        return false;
       }
       const { gas, fees } = prepared;
       const stored = await wallet.inTurn(async () =>
@@ -260,11 +263,12 @@ export class Dispatcher {
       );
       if (stored === null) {
         await this.#refuse(key, 'rejected_by_node', 'the hole was filled meanwhile');
-        return;
+        return true;
       }
       metrics.event('hole_filled');
       logger.warn({ wallet: wallet.address, nonce }, 'filling a nonce that nobody holds');
       await this.#broadcaster.send(stored, wallet);
+      return true;
     } finally {
       this.#running.delete(key);
     }

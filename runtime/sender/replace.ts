@@ -11,13 +11,15 @@ import type { Wallet } from './wallets.ts';
 /** For a cancel when its gas cannot be estimated: ample on a chain whose L1 fee is counted in gas. */
 const CANCEL_GAS = 200_000n;
 const WARN_EVERY_MS = 60_000;
+/** A hole shows for a moment too, where a count lags behind a receipt. */
+const HOLE_TOLD_MS = 2_000;
 
 export class Replacer {
   readonly #context: SenderContext;
   readonly #broadcaster: Broadcaster;
   readonly #dispatcher: Dispatcher;
-  /** Lowest hole per wallet and since when; one per wallet. */
-  readonly #holes = new Map<Wallet, { nonce: number; since: number }>();
+  /** Holes that a wallet waits for: the lowest and since when, and up to where they are being filled. */
+  readonly #holes = new Map<Wallet, { nonce: number; since: number; filledTo: number }>();
   readonly #warnedAt = new Map<Wallet, number>();
 
   constructor(context: SenderContext, broadcaster: Broadcaster, dispatcher: Dispatcher) {
@@ -29,7 +31,7 @@ export class Replacer {
   /** Looks after one wallet with work in flight. */
   async tend(wallet: Wallet): Promise<void> {
     if (wallet.account === null) return;
-    await this.#tendHole(wallet);
+    await this.#tendHoles(wallet);
     for (const entry of this.#context.journal.active()) {
       const { phase } = entry;
       if (entry.wallet !== wallet.address || entry.nonce === null) continue;
@@ -169,21 +171,36 @@ export class Replacer {
     );
   }
 
-  /** A nonce that nobody of ours holds but that ours wait for; queued work takes free ones first. */
-  async #tendHole(wallet: Wallet): Promise<void> {
-    const nonce = wallet.book.holes()[0];
-    const known = this.#holes.get(wallet);
-    if (nonce === undefined || nonce !== wallet.book.count) {
+  /**
+   * Nonces that nobody of ours holds but that ours wait for; queued work takes free ones first. What is missing is
+   * waited for once: then all of them are filled, as many at a time as a wallet may have in flight.
+   */
+  async #tendHoles(wallet: Wallet): Promise<void> {
+    const { clock, settings } = this.#context;
+    const holes = wallet.book.holes();
+    const [nonce] = holes;
+    if (nonce === undefined) {
+      this.#holes.delete(wallet);
+      wallet.awaits = null;
+      return;
+    }
+    // Those below it are on their way.
+    if (nonce !== wallet.book.count) return;
+    const now = clock();
+    let known = this.#holes.get(wallet);
+    if (known === undefined || (known.nonce !== nonce && nonce > known.filledTo)) {
+      known = { nonce, since: now, filledTo: -1 };
+      this.#holes.set(wallet, known);
+    }
+    if (now - known.since >= Math.min(HOLE_TOLD_MS, settings.stuckAfterMs / 2))
+      wallet.awaits = nonce;
+    if (now - known.since < settings.stuckAfterMs) return;
+    known.filledTo = Math.max(known.filledTo, holes.at(-1) ?? nonce);
+    for (const hole of holes.slice(0, settings.maxInFlightPerWallet)) {
+      if (await this.#dispatcher.fillHole(wallet, hole)) continue;
+      // Not now: after another wait.
       this.#holes.delete(wallet);
       return;
     }
-    const now = this.#context.clock();
-    if (known?.nonce !== nonce) {
-      this.#holes.set(wallet, { nonce, since: now });
-      return;
-    }
-    if (now - known.since < this.#context.settings.stuckAfterMs) return;
-    this.#holes.delete(wallet);
-    await this.#dispatcher.fillHole(wallet, nonce);
   }
 }

@@ -19,6 +19,8 @@ export class Wallet {
   syncedAt = 0;
   /** Intents being simulated for this wallet: they will take a nonce soon. */
   reserved = 0;
+  /** A nonce that nobody of ours holds and that what is in flight has waited for a while; null: none. */
+  awaits: number | null = null;
   /** Most that each held nonce may still cost, in wei. */
   readonly #costs = new Map<number, bigint>();
   /** Cost of the last intent asked about when it did not fit an idle wallet; zero when it did. */
@@ -70,11 +72,17 @@ export class Wallet {
     return `its balance of ${this.balance} wei is below the ${this.#unmet} wei that one transaction may cost`;
   }
 
+  /** What keeps everything that it has in flight from being mined, or null. It takes work all the same. */
+  held(): string | null {
+    if (this.awaits === null || this.book.holes()[0] !== this.awaits) return null;
+    return `its transactions wait for nonce ${this.awaits}, which none of them has`;
+  }
+
   /** Claims and signatures of one wallet happen one after another, so bytes reach the journal in nonce order. */
   readonly inTurn = inTurn();
 
   status(): WalletStatus {
-    const reason = this.problem();
+    const reason = this.problem() ?? this.held();
     return {
       address: this.address,
       balanceWei: this.balance,
@@ -136,6 +144,13 @@ export class Wallets {
       const first = withKey.find((wallet) => wallet.problem() !== null);
       return { tag: 'unfunded', message: first?.problem() ?? 'no wallet has enough ETH' };
     }
+    const open = usable.filter(
+      (wallet) => wallet.held() === null && load(wallet) < this.#maxInFlight,
+    );
+    return this.#leastLoaded(open.length > 0 ? open : usable);
+  }
+
+  #leastLoaded(usable: readonly Wallet[]): Pick {
     this.#turn += 1;
     let best: Wallet | null = null;
     for (let index = 0; index < usable.length; index += 1) {
