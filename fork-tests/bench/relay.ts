@@ -1,7 +1,8 @@
 /**
  * Actions per second from the post to the broadcast: a real relayer process over a bare pipeline behind one route
- * (relay/bare-entry.ts: native recovery, eth_call, sign, one durable insert, send), in turns on one Anvil with blocks of
- * a second, as many wallets each, posted to alike.
+ * (relay/bare-entry.ts: native recovery, eth_call, sign, one durable insert, send), in turns on one Anvil that mines
+ * after each round (a simulation while it mines meets the state of one block and the time of another), as many wallets
+ * each, posted to alike.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,15 +14,14 @@ import { forkOn } from '../harness/chain-handle.ts';
 import { startBenchChain } from './measure/chain.ts';
 import { type ServerProcess, startServerProcess } from './measure/process.ts';
 import { sideBySide } from './measure/rounds.ts';
-import { openAgents, signedActions } from './relay/actions.ts';
+import { holdPrices, openAgents, signedActions } from './relay/actions.ts';
 import { percentile, postAll } from './relay/posts.ts';
 import type { Bench } from './types.ts';
 
-const ROUNDS = 5;
-const ACTIONS_A_ROUND = 150;
+const ROUNDS = 3;
+const ACTIONS_A_ROUND = 60;
 const CONCURRENCY = 32;
 const WALLETS = 8;
-const BLOCK_SECONDS = 1;
 const RELAYER_ENTRY = fileURLToPath(new URL('../../relayer/main.ts', import.meta.url));
 const BARE_ENTRY = fileURLToPath(new URL('relay/bare-entry.ts', import.meta.url));
 const PATH = '/relay/v1/account/execute';
@@ -37,7 +37,7 @@ const SETTINGS = {
 };
 
 export const bench: Bench = async ({ say }) => {
-  const { anvil, manifest } = await startBenchChain(say, { blockTime: BLOCK_SECONDS });
+  const { anvil, manifest } = await startBenchChain(say);
   const servers: ServerProcess[] = [];
   try {
     const fork = forkOn(anvil, manifest);
@@ -49,7 +49,7 @@ export const bench: Bench = async ({ say }) => {
       }
       return made.join(',');
     };
-    const agents = await openAgents(fork);
+    const agents = await openAgents(fork, ACTIONS_A_ROUND);
     say(`${agents.length} agents opened`);
     const ownKeys = await keys();
     const relayer = await startServerProcess({
@@ -94,12 +94,17 @@ export const bench: Bench = async ({ say }) => {
         });
         return events.length >= posted ? true : null;
       });
+    const back = await holdPrices(fork);
     const measured = (url: string, times: number[]) => async (): Promise<number> => {
       const bodies = await signedActions(fork, agents, ACTIONS_A_ROUND);
+      await fork.client.setAutomine(false);
       const round = await postAll(`${url}${PATH}`, bodies, CONCURRENCY);
       posted += bodies.length;
       times.push(...round.times);
+      await fork.client.mine({ blocks: 1 });
       await settled();
+      await fork.client.setAutomine(true);
+      await back();
       return round.perSecond;
     };
     const [ourTimes, bareTimes]: [number[], number[]] = [[], []];
@@ -122,7 +127,6 @@ export const bench: Bench = async ({ say }) => {
       bareP99Ms: percentile(theirs, 0.99),
       concurrency: CONCURRENCY,
       wallets: WALLETS,
-      blockSeconds: BLOCK_SECONDS,
     };
   } catch (error) {
     const output = servers.map((server) => server.output().slice(-3_000)).join('\n');

@@ -135,6 +135,8 @@ export async function buyAction(
   agent: Agent,
   dollars: bigint,
   changes: TradeChanges = {},
+  /** Bought beyond what a mint takes now: others' mints round, and a later one may take a unit more. */
+  surplusBps = 0n,
 ): Promise<Action> {
   const vault = fork.vault('HEALTH');
   const nav = await fork.client.readContract({
@@ -170,7 +172,7 @@ export async function buyAction(
             tokenOut: token,
             fee: pool,
             recipient: fork.deployment.zapper,
-            amountOut: amounts[index] ?? 0n,
+            amountOut: ((amounts[index] ?? 0n) * (10_000n + surplusBps)) / 10_000n,
             amountInMaximum: limit,
             sqrtPriceLimitX96: 0n,
           },
