@@ -45,7 +45,7 @@ export async function decide(
 
 /** Applies an event to a job's patience; says so when it ended in quarantine. */
 export async function applyEvent(
-  context: KeeperContext,
+  context: Pick<KeeperContext, 'journal' | 'memories' | 'metrics' | 'logger'>,
   jobKey: string,
   event: PatienceEvent,
   fingerprint?: string,

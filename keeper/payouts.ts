@@ -2,9 +2,13 @@
  * Sends payouts that are ready, none of which pays a position that another one under way pays: sources may cut the same
  * positions into other pieces, and to pay one twice is gas for nothing. Only what is sent claims its positions. A
  * listing alone, or work that is refused, claims nothing: it would be a way to hold up other people's money.
+ *
+ * One goes after the other, each for as long as its broadcast takes, and fills and snapshots of the next tick wait
+ * behind them: so a tick has a share of its time for payouts, and a node that hangs keeps it for one of them alone.
  */
 import { decodeFunctionData } from 'viem';
 import { coverMarketAbi } from '../contracts-abi/generated/index.ts';
+import type { Sender } from '../runtime/sender/types.ts';
 import { ECHO_MS } from './attempts.ts';
 import type { KeeperContext } from './context.ts';
 import { applyEvent } from './outcome.ts';
@@ -23,20 +27,32 @@ export type ReadyPayout = {
 export type Payouts = {
   /**
    * Sends each of `ready` that overlaps none before it and none under way: the keeper's own first, then what leaves
-   * most. Never throws.
+   * most. What is left when the time is over comes with a later tick. Never throws.
+   * @param isOver asked before each: the tick's time has passed, or the keeper stops
    */
   send(
     ready: readonly ReadyPayout[],
     onFault: (jobKey: string, fault: unknown) => Promise<void>,
+    isOver: () => boolean,
   ): Promise<void>;
 };
 
+type PayoutContext = Parameters<typeof applyEvent>[0] &
+  Pick<KeeperContext, 'now'> & { sender: Pick<Sender, 'get'> };
+
 /** Where its positions may be paid next. */
 const LOOK_AGAIN_MS = 2_000;
+/** One tick begins no further payout after so long with them. */
+const SHARE_MS = 3_000;
+/** A broadcast that takes so long is a node in trouble. */
+const SLOW_MS = 1_000;
+/** After a slow one none is begun for so many times as long: most of the time is for other work. */
+const HOLD_TIMES = 3;
 
 /** @param own the keeper's own discovery among the sources */
-export function createPayouts(context: KeeperContext, own: number | null): Payouts {
+export function createPayouts(context: PayoutContext, own: number | null): Payouts {
   const { journal, sender, now } = context;
+  let heldUntilMs = 0;
   /** Intents that may still claim: what the journal has under way, and what was mined a moment ago. Bounded by both. */
   const intents = new Map<string, number>();
 
@@ -59,8 +75,8 @@ export function createPayouts(context: KeeperContext, own: number | null): Payou
   }
 
   return {
-    async send(ready, onFault) {
-      if (ready.length === 0) return;
+    async send(ready, onFault, isOver) {
+      if (ready.length === 0 || isOver()) return;
       let claimed: Set<bigint>;
       try {
         claimed = await claimedNow();
@@ -73,8 +89,16 @@ export function createPayouts(context: KeeperContext, own: number | null): Payou
         (a, b) =>
           isOwn(b) - isOwn(a) || (a.netUsdg === b.netUsdg ? 0 : b.netUsdg > a.netUsdg ? 1 : -1),
       );
+      const shareEndsMs = now() + SHARE_MS;
       for (const { work, send } of best) {
+        const beganMs = now();
+        if (isOver()) return;
         try {
+          if (beganMs < heldUntilMs) {
+            await applyEvent(context, work.key, { tag: 'wait', ms: heldUntilMs - beganMs });
+            continue;
+          }
+          if (beganMs >= shareEndsMs) return;
           if (work.positions.some((position) => claimed.has(position))) {
             await applyEvent(context, work.key, { tag: 'wait', ms: LOOK_AGAIN_MS });
           } else if ((await send()) === 'sent') {
@@ -85,6 +109,8 @@ export function createPayouts(context: KeeperContext, own: number | null): Payou
         } catch (fault) {
           await onFault(work.key, fault);
         }
+        const tookMs = now() - beganMs;
+        if (tookMs >= SLOW_MS) heldUntilMs = now() + HOLD_TIMES * tookMs;
       }
     },
   };

@@ -22,7 +22,7 @@ import { Throttle } from '../runtime/throttle.ts';
 import type { Distrust } from './distrust.ts';
 import { type CoverType, type Work, workKeyOf } from './work.ts';
 
-/** A tick starts no further order after this long; the rest comes first in nobody's way at the next tick. */
+/** A tick starts no further order and no payout after this long; the rest comes first in nobody's way at the next. */
 const TICK_BUDGET_MS = 20_000;
 /** So many orders in a row that the chain did not answer for end the tick: it is the chain, not the orders. */
 const FAULTS_UNTIL_CHAIN = 3;
@@ -208,12 +208,14 @@ export function createTicker(options: {
   async function considerAll(
     orders: Map<string, Work[]>,
     answers: readonly SourceAnswer[],
+    signal: AbortSignal,
   ): Promise<void> {
     const world = await worldFor(orders, answers);
     if (world === null) return;
     metrics.headBlock.set(Number(world.blockNumber));
     metrics.ethPrice.set(Number(world.market.ethPrice ?? 0n) / 1e18);
     const endsAt = now() + TICK_BUDGET_MS;
+    const isOver = (): boolean => signal.aborted || now() > endsAt;
     let faults = 0;
     const faulty: StoreFaults = { faults: [] };
     const turns = new Turns();
@@ -249,10 +251,10 @@ export function createTicker(options: {
           await faulted(jobKey, err);
         }
       },
-      () => faulty.faults.length > 0 || faults >= FAULTS_UNTIL_CHAIN || now() > endsAt,
+      () => faulty.faults.length > 0 || faults >= FAULTS_UNTIL_CHAIN || isOver(),
     );
     await sendCollected();
-    await payouts.send(readyPayouts, faulted);
+    await payouts.send(readyPayouts, faulted, isOver);
     const [storeFault] = faulty.faults;
     if (storeFault !== undefined) throw storeFault;
   }
@@ -267,7 +269,7 @@ export function createTicker(options: {
       try {
         const orders = await admitAll(answers);
         metrics.jobsListed.set(orders.size);
-        await considerAll(orders, answers);
+        await considerAll(orders, answers, signal);
         await settleAttempts(context, options.world.status().world?.market.ethPrice ?? null);
         status.storeFault = null;
       } catch (error) {

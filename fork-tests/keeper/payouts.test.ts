@@ -4,15 +4,24 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
 import { write } from '../chain/client.ts';
 import { useFork } from '../harness/fork.ts';
+import { type Proxy, startProxy } from '../proxy/proxy.ts';
 import { takeCover } from './chain-orders.ts';
 import { startJobServer, stopJobServers } from './job-server.ts';
-import { type KeeperUnderTest, launchKeeper, stopKeepers } from './use-keeper.ts';
+import {
+  type KeeperUnderTest,
+  launchKeeper,
+  restartKeeper,
+  stopKeepers,
+  until,
+} from './use-keeper.ts';
 
 const fork = useFork();
 const TICKER = 'CORE';
 const NOBODY = pad('0x', { size: 20 });
 /** No such position was ever sold. */
 const MADE_UP = 10n ** 12n;
+
+const proxies: Proxy[] = [];
 
 const market = () => ({ address: fork.deployment.coverMarket, abi: coverMarketAbi }) as const;
 
@@ -41,6 +50,7 @@ afterEach(async () => {
   await fork.client.setAutomine(true);
   await stopKeepers();
   await stopJobServers();
+  for (const proxy of proxies.splice(0)) await proxy.stop();
 });
 
 const listed = (ids: readonly bigint[], feeUsdg = '0') => ({
@@ -137,5 +147,44 @@ describe('payouts that overlap', () => {
     expect(await keeper.settle(10_000)).toBe(true);
     expect(await paid()).toEqual(positions.toReversed());
     expect(await sentBy(keeper)).toBe(1);
+  });
+});
+
+describe('payouts whose broadcast the node never answers', () => {
+  /** A keeper behind such a node, for which each position is a payout of its own. */
+  async function behindHangingNode(): Promise<{ keeper: KeeperUnderTest; proxy: Proxy }> {
+    const proxy = await startProxy(fork.url);
+    proxies.push(proxy);
+    proxy.on('eth_sendRawTransaction', {}, { fault: 'hang' });
+    const urls = await sources(positions.map((position) => listed([position])));
+    const settings = { rpcUrl: proxy.url, env: { RPC_TIMEOUT_MS: '2000' } };
+    return { keeper: await launchKeeper(fork, urls, settings), proxy };
+  }
+
+  test('keep a tick for one of them, and all are paid once it answers', async () => {
+    const { keeper, proxy } = await behindHangingNode();
+    await keeper.tick();
+    expect(await keeper.journal.unsettled(200)).toHaveLength(1);
+    // The rest waits, so that what else is due is not held up again.
+    await keeper.tick();
+    expect(await keeper.journal.unsettled(200)).toHaveLength(1);
+    proxy.clear();
+    keeper.run();
+    await until('all are paid', async () => (await paid()).length === positions.length, 40_000);
+    expect((await paid()).toSorted((a, b) => Number(a - b))).toEqual(positions);
+    expect(await sentBy(keeper)).toBe(positions.length);
+  });
+
+  test('are left to the next process once the keeper is told to stop', async () => {
+    const { keeper, proxy } = await behindHangingNode();
+    keeper.run();
+    await until('one is being sent', async () => (proxy.counts().eth_sendRawTransaction ?? 0) > 0);
+    await keeper.stop();
+    proxy.clear();
+    const next = await restartKeeper(keeper);
+    expect(await next.journal.unsettled(200)).toHaveLength(1);
+    next.run();
+    await until('all are paid', async () => (await paid()).length === positions.length, 40_000);
+    expect(await sentBy(next)).toBe(positions.length);
   });
 });
