@@ -27,6 +27,10 @@ export async function boot(
   const until = clock() + deadlineMs;
   const entries = await journal.open();
   for (const { wallet } of entries) if (wallet !== null) wallets.of(wallet);
+  for (const wallet of wallets.all()) {
+    const highest = await journal.highestNonce(wallet.address);
+    wallet.explained = highest === null ? 0 : highest + 1;
+  }
   await retried(until, clock, 'its chain id', async () => await checkChain(context));
   await retried(until, clock, 'the head and the nonces', async () => {
     const synced = await syncWallets(context, wallets.all());

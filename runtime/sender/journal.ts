@@ -202,6 +202,16 @@ export class Journal {
     return row?.nonce ?? null;
   }
 
+  /** The highest nonce of a wallet that bytes were signed for, or null. */
+  async highestNonce(wallet: Address): Promise<number | null> {
+    const row = await this.#db
+      .selectFrom('sender_attempt')
+      .select(({ fn }) => fn.max('nonce').as('nonce'))
+      .where('wallet', '=', wallet)
+      .executeTakeFirst();
+    return row?.nonce ?? null;
+  }
+
   onChange(listener: JournalListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -7,6 +7,7 @@ import type { Broadcaster } from './broadcast.ts';
 import { quantity } from './classify.ts';
 import { findConsumer } from './consumer.ts';
 import type { SenderContext } from './context.ts';
+import { believedCount } from './counts.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { type Entry, isIncluded, liveAttempts, type Receipt } from './entry.ts';
 import { type HeadChange, latestBlock, readBlock } from './head.ts';
@@ -128,7 +129,10 @@ export class Reconciler {
     for (const [index, wallet] of busy.entries()) {
       const count = numbers[index];
       if (count === null || count === undefined) return null;
-      noteCount(this.#context, wallet, Number(count));
+      const call = countCall(wallet.address, 'latest');
+      const believed = await believedCount(this.#context, wallet, call, Number(count));
+      if (believed === null) return null;
+      noteCount(this.#context, wallet, believed);
       wallet.syncedAt = clock();
     }
     for (const [index, wallet] of balances.entries()) {

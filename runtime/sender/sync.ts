@@ -2,6 +2,7 @@
 import type { Address } from 'viem';
 import { quantity } from './classify.ts';
 import type { SenderContext } from './context.ts';
+import { believedCount } from './counts.ts';
 import { type HeadChange, latestBlock, readBlock } from './head.ts';
 import type { RpcCall } from './rpc.ts';
 import type { Wallet } from './wallets.ts';
@@ -43,19 +44,38 @@ export async function syncWallets(
   }
   const change = context.head.observe(block, now);
   if (change === 'behind') return change;
-  for (const [index, wallet] of wallets.entries()) {
-    const [latest, pending, balance] = answers
-      .slice(1 + index * 3, 4 + index * 3)
-      .map((answer) => (answer.tag === 'result' ? quantity(answer.result) : null));
-    if (latest === null || latest === undefined) return null;
-    noteCount(context, wallet, Number(latest));
-    if (wallet.book.inFlight === 0 && pending !== null && pending !== undefined) {
-      noteCount(context, wallet, Math.max(Number(pending), Number(latest)), Number(latest));
-    }
-    if (balance !== null && balance !== undefined) noteBalance(context, wallet, balance);
-    wallet.syncedAt = now;
+  const noted = await Promise.all(
+    wallets.map(async (wallet, index) => {
+      const numbers = answers
+        .slice(1 + index * 3, 4 + index * 3)
+        .map((answer) => (answer.tag === 'result' ? quantity(answer.result) : null));
+      return await noteRead(context, wallet, numbers, now);
+    }),
+  );
+  return noted.every(Boolean) ? change : null;
+}
+
+/** False when the count was not told. */
+async function noteRead(
+  context: SenderContext,
+  wallet: Wallet,
+  [latest, pending, balance]: readonly (bigint | null)[],
+  now: number,
+): Promise<boolean> {
+  if (latest === null || latest === undefined) return false;
+  const { address } = wallet;
+  const mined = await believedCount(context, wallet, countCall(address, 'latest'), Number(latest));
+  if (mined === null) return false;
+  noteCount(context, wallet, mined);
+  if (wallet.book.inFlight === 0 && pending !== null && pending !== undefined) {
+    const waiting = countCall(address, 'pending');
+    const all = await believedCount(context, wallet, waiting, Number(pending));
+    if (all === null) return false;
+    noteCount(context, wallet, Math.max(all, mined), mined);
   }
-  return change;
+  if (balance !== null && balance !== undefined) noteBalance(context, wallet, balance);
+  wallet.syncedAt = now;
+  return true;
 }
 
 /** Takes note of a transaction count; a count beyond everything we ever gave is another sender on the same key. */

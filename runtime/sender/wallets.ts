@@ -17,6 +17,10 @@ export class Wallet {
   balanceAt = 0;
   /** When count and balance were last read, unix ms. */
   syncedAt = 0;
+  /** Transactions of it that the journal knew of at the start: a count up to here surprises nobody. */
+  explained = 0;
+  /** The last count that did not hold when it was read again; told once. */
+  disbelieved = 0;
   /** Intents being simulated for this wallet: they will take a nonce soon. */
   reserved = 0;
   /** A nonce that nobody of ours holds and that what is in flight has waited for a while; null: none. */
