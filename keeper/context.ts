@@ -5,6 +5,7 @@ import type { Sender } from '../runtime/sender/types.ts';
 import type { OrderReader } from './chain/order.ts';
 import type { Rehearse } from './chain/rehearse.ts';
 import type { Simulator } from './chain/simulate.ts';
+import type { DutyBudget } from './duty-budget.ts';
 import type { ForeignGuard } from './foreign-guard.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Memories } from './memory.ts';
@@ -28,8 +29,8 @@ export type KeeperContext = {
   /** Ours: receives every executor fee, and is the wallet that simulations run as. */
   executor: Address;
   arming: boolean;
-  /** What a week of work that others depend on may lose, USDG base units. */
-  dutyBudgetUsdg: bigint;
+  /** What a week of work that others depend on may lose. */
+  dutyBudget: DutyBudget;
   /** Runs one at a time, in order. */
   dutyTurn: <T>(work: () => Promise<T>) => Promise<T>;
   /** What work of one foreign contract may lose. */

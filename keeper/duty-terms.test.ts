@@ -2,10 +2,14 @@
 import * as fc from 'fast-check';
 import { pad } from 'viem';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createLogger } from '../runtime/logger.ts';
+import { createMetrics } from '../runtime/metrics.ts';
 import { openStore, type Store } from '../runtime/store/store.ts';
+import { createDutyBudget, type DutyBudget } from './duty-budget.ts';
 import { type DutyTerms, dutyTerms } from './duty-terms.ts';
 import { createJournal, type Journal } from './journal/journal.ts';
 import { type StoreTables, storeMigrations } from './journal/migrations.ts';
+import { createKeeperMetrics } from './metrics.ts';
 import { DUTY_PERIOD_MS } from './policy/duty.ts';
 import { gasCostUsdg } from '../runtime/money/gas-cost.ts';
 import type { Terms } from './send.ts';
@@ -17,6 +21,7 @@ const JOB = `${pad('0xc1', { size: 20 })}:snapshot:7`;
 
 let store: Store<StoreTables>;
 let journal: Journal;
+let dutyBudget: DutyBudget;
 let clock = 1_800_000_000_000;
 let opened = 0;
 
@@ -29,15 +34,17 @@ afterEach(() => store.close());
 
 /** The next process has nothing but the store. */
 function restart(): void {
-  journal = createJournal(store.db, () => clock);
+  const now = (): number => clock;
+  journal = createJournal(store.db, now);
+  const metrics = createKeeperMetrics(createMetrics('keeper'));
+  const logger = createLogger('keeper', 'silent');
+  dutyBudget = createDutyBudget({ budgetUsdg: BUDGET, journal, metrics, logger, now });
 }
 
 const terms = (gainUsdg: bigint, gas: bigint, gasPriceWei: bigint): Promise<DutyTerms> =>
   dutyTerms(
     {
-      journal,
-      now: () => clock,
-      dutyBudgetUsdg: BUDGET,
+      dutyBudget,
       rules: {
         minProfitUsdg: 10_000n,
         marginBps: 1_000n,

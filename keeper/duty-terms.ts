@@ -3,7 +3,7 @@ import type { Simulation } from './chain/simulate.ts';
 import type { World } from './chain/world.ts';
 import type { DecisionTag, KeeperContext } from './context.ts';
 import { usdgText } from './outcome.ts';
-import { DUTY_PERIOD_MS, judgeDuty } from './policy/duty.ts';
+import { judgeDuty } from './policy/duty.ts';
 import type { PatienceEvent } from './policy/patience.ts';
 import type { Terms } from './send.ts';
 
@@ -13,18 +13,18 @@ export type DutyTerms =
 
 /** What others depend on runs at a loss while the week's budget lasts. To be asked and sent in one `dutyTurn`. */
 export async function dutyTerms(
-  context: Pick<KeeperContext, 'journal' | 'now' | 'dutyBudgetUsdg' | 'rules'>,
+  context: Pick<KeeperContext, 'dutyBudget' | 'rules'>,
   { gainUsdg, gas }: Pick<Extract<Simulation, { tag: 'passed' }>, 'gainUsdg' | 'gas'>,
   { market }: Pick<World, 'market'>,
 ): Promise<DutyTerms> {
-  const lost = await context.journal.dutyLoss(context.now() - DUTY_PERIOD_MS);
-  const leftUsdg = context.dutyBudgetUsdg > lost ? context.dutyBudgetUsdg - lost : 0n;
+  const leftUsdg = await context.dutyBudget.left();
   const verdict = judgeDuty(gainUsdg, gas, leftUsdg, market, context.rules);
   if (verdict.tag === 'unknown_price') {
     const detail = 'the ETH price is not known now';
     return { tag: 'refused', ending: ['unknown_price', detail, { tag: 'does_not_pay' }] };
   }
   if (verdict.tag === 'over_budget') {
+    context.dutyBudget.refuse({ atRiskUsdg: verdict.atRiskUsdg, leftUsdg });
     const detail = `loses ${usdgText(verdict.lossUsdg)}, ${usdgText(verdict.atRiskUsdg)} should it fail; of the week's budget for duties ${usdgText(leftUsdg)} is left`;
     return { tag: 'refused', ending: ['over_budget', detail, { tag: 'does_not_pay' }] };
   }

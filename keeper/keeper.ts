@@ -241,6 +241,7 @@ async function serve(
           world: term.world.status(),
           sender: term.sender.status(),
           low: term.housekeeping.warning(),
+          duties: term.context.dutyBudget.warning(),
         };
       },
       now: steadyNow,

@@ -29,6 +29,14 @@ export function createKeeperMetrics(metrics: Metrics) {
       'foreign_contracts_stopped',
       'Contracts of the allow-list whose work is stopped now for what it lost.',
     ),
+    dutyBudgetLeft: metrics.gauge(
+      'duty_budget_left_usdg',
+      "What is left of the week's budget for duties, in dollars, as the leading keeper last read it.",
+    ),
+    dutiesOverBudget: metrics.counter(
+      'duties_over_budget_total',
+      'Times that a duty was left undone because it may cost more than is left; none where the budget is 0.',
+    ),
     jobsQuarantined: metrics.gauge('jobs_quarantined', 'Jobs in quarantine now.'),
     timelinesLeftOut: metrics.counter(
       'timelines_left_out_total',

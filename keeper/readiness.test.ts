@@ -21,6 +21,7 @@ function reasons(change: {
   world?: { advancedAtMs: number | null; fault: string | null; readAtMs?: number };
   usable?: boolean;
   low?: string;
+  duties?: string;
   now?: number;
 }): string[] {
   let at = T;
@@ -54,6 +55,7 @@ function reasons(change: {
               oldestUnsettledMs: 0,
             },
             low: change.low ?? null,
+            duties: change.duties ?? null,
           },
     limits: LIMITS,
     now: () => at,
@@ -62,7 +64,7 @@ function reasons(change: {
   return checks.flatMap(({ name, check }) => {
     const result = check();
     if (!result.ok) return [`${name}: ${result.reason}`];
-    return name === 'wallets' && result.note !== undefined ? [`${name} (ok): ${result.note}`] : [];
+    return name !== 'lead' && result.note !== undefined ? [`${name} (ok): ${result.note}`] : [];
   });
 }
 
@@ -72,6 +74,11 @@ test.each<[string, Parameters<typeof reasons>[0], string[]]>([
     'a wallet runs out of ETH',
     { low: '0x01 has ETH for 3 transactions' },
     ['wallets (ok): 0x01 has ETH for 3 transactions'],
+  ],
+  [
+    'a duty waits for the budget',
+    { duties: 'a duty that may cost $2 waits' },
+    ['duties (ok): a duty that may cost $2 waits'],
   ],
   ['no tick has finished', { tick: { lastTickMs: null } }, ['loop: no tick has finished yet']],
   [

@@ -30,6 +30,8 @@ type Leading = {
   sender: SenderStatus;
   /** Which wallets run out of ETH, in words; null when none does. */
   low: string | null;
+  /** Which work waits for the budget of duties, in words; null when none does. */
+  duties: string | null;
 };
 
 /**
@@ -84,6 +86,8 @@ export function keeperChecks(options: {
       if (wallets.some(({ usable }) => usable)) return low === null ? OK : { ok: true, note: low };
       return fails(wallets.map(({ reason }) => reason ?? 'not usable').join('; ') || 'no wallet');
     }),
+    // Nothing is wrong with a keeper that keeps to its budget.
+    check('duties', ({ duties }) => (duties === null ? OK : { ok: true, note: duties })),
     check('store', ({ tick: { storeFault } }) =>
       storeFault === null ? OK : fails(`the journal cannot be written: ${storeFault}`),
     ),

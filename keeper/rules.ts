@@ -6,7 +6,7 @@ import { BREAKER_WINDOW_MS } from './policy/breaker.ts';
 
 export function policyOf(
   config: KeeperConfig,
-): Pick<KeeperContext, 'rules' | 'arming' | 'dutyBudgetUsdg' | 'breaker' | 'batchMax'> {
+): Pick<KeeperContext, 'rules' | 'arming' | 'breaker' | 'batchMax'> {
   return {
     rules: {
       minProfitUsdg: usdgOf(config.KEEPER_MIN_PROFIT_USDG),
@@ -16,7 +16,6 @@ export function policyOf(
       gasLimitHeadroomBps: BigInt(config.SENDER_GAS_HEADROOM_PERCENT) * 100n,
     },
     arming: config.KEEPER_ARM,
-    dutyBudgetUsdg: usdgOf(config.KEEPER_DUTY_BUDGET_USDG),
     breaker: {
       windowMs: BREAKER_WINDOW_MS,
       mostLosses: config.KEEPER_FOREIGN_LOSSES,

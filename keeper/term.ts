@@ -4,7 +4,7 @@ import type { Deployment } from '../contracts-abi/deployment.ts';
 import { assertDeployment } from '../runtime/chain/assert-deployment.ts';
 import { assertChainId, createChainClient } from '../runtime/chain/client.ts';
 import { steadyNow } from '../runtime/clock.ts';
-import { ConfigError } from '../runtime/config.ts';
+import { ConfigError, usdgOf } from '../runtime/config.ts';
 import { inTurn } from '../runtime/in-turn.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { DurablePoint } from '../runtime/sender/context.ts';
@@ -26,6 +26,7 @@ import { Discovery } from './discovery/discovery.ts';
 import { createListings } from './discovery/plug.ts';
 import type { Distrust } from './distrust.ts';
 import type { DryRun } from './dry-run.ts';
+import { createDutyBudget } from './duty-budget.ts';
 import { readKnownProtocol, type ForeignContracts } from './firewall/known-protocol.ts';
 import { createForeignGuard } from './foreign-guard.ts';
 import { createJournal } from './journal/journal.ts';
@@ -275,6 +276,13 @@ function contextOf(
     ...policy,
     patience: PATIENCE_RULES,
     executor: executor.address,
+    dutyBudget: createDutyBudget({
+      budgetUsdg: usdgOf(config.KEEPER_DUTY_BUDGET_USDG),
+      journal,
+      metrics: standing.keeperMetrics,
+      logger: keeperLogger,
+      now: steadyNow,
+    }),
     dutyTurn: inTurn(),
     foreign: createForeignGuard({
       journal,

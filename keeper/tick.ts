@@ -271,6 +271,7 @@ export function createTicker(options: {
         metrics.jobsListed.set(orders.size);
         await considerAll(orders, answers, signal);
         await settleAttempts(context, options.world.status().world?.market.ethPrice ?? null);
+        await context.dutyBudget.look();
         status.storeFault = null;
       } catch (error) {
         status.storeFault = error instanceof Error ? error.name : 'unknown fault';

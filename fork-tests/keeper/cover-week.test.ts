@@ -10,6 +10,7 @@ import {
   type KeeperSettings,
   type KeeperUnderTest,
   launchKeeper,
+  metricOf,
   stopKeepers,
   until,
 } from './use-keeper.ts';
@@ -161,12 +162,12 @@ describe('a cover week', () => {
     expect(lost).toBeLessThanOrEqual(1_000_000n);
   });
 
-  test('whose duty costs more than the budget is left, and the journal says why', async () => {
+  test('whose duty costs more than the budget is left, and the journal, the readiness and the metrics say so', async () => {
     await emptyFeePool();
     await takeCover(fork, fork.vault('CORE'));
     await warpTo(close + HOUR);
     await api.settled();
-    const keeper = await run({ env: { KEEPER_DUTY_BUDGET_USDG: '0' } });
+    const keeper = await run({ env: { KEEPER_DUTY_BUDGET_USDG: '0.001' } });
     const id = ((BigInt(week) << 160n) | BigInt(fork.vault('CORE'))).toString();
     await until('the duty was judged twice', async () => {
       const [timeline] = await keeper.journal.timeline(id);
@@ -176,9 +177,21 @@ describe('a cover week', () => {
     expect(timeline?.decisions).toMatchObject([
       {
         decision: 'over_budget',
-        detail: expect.stringMatching(/^loses \$0\.\d+, .*budget for duties \$0 is left$/),
+        detail: expect.stringMatching(/^loses \$0\.\d+, .*budget for duties \$0\.001 is left$/),
       },
     ]);
+    const ready = (await (await fetch(`${keeper.url}/ready`)).json()) as {
+      checks: { name: string; ok: boolean; note?: string }[];
+    };
+    expect(ready.checks.find(({ name }) => name === 'duties')).toEqual({
+      name: 'duties',
+      ok: true,
+      note: expect.stringMatching(
+        /^a duty that may cost \$0\.\d+ waits: \$0\.001 is left of the week's \$0\.001 /,
+      ),
+    });
+    expect(await metricOf(keeper, 'duty_budget_left_usdg')).toBe(0.001);
+    expect(await metricOf(keeper, 'duties_over_budget_total')).toBeGreaterThanOrEqual(2);
     expect(await count('WeekVoided')).toBe(0);
     expect(await fork.client.getTransactionCount({ address: keeper.executor })).toBe(0);
   });

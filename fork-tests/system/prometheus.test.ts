@@ -75,6 +75,49 @@ describe('Prometheus', () => {
     );
   });
 
+  it('says that the budget for duties is spent where work waits for it, and only then', () => {
+    const left = 'basket_keeper_duty_budget_left_usdg{job="keeper",instance="a"}';
+    const refused = 'basket_keeper_duties_over_budget_total{job="keeper",instance="a"}';
+    const firing = (minutes: number, alerts: object[]) => ({
+      eval_time: `${minutes}m`,
+      alertname: 'KeeperDutyBudgetSpent',
+      exp_alerts: alerts,
+    });
+    const summary =
+      "Cover work that others wait for is left undone: $0.002 of the week's budget for duties is left.";
+    const look =
+      'The note of `duties` in /ready says what it needs: KEEPER_DUTY_BUDGET_USDG; npm run keeper -- statement.';
+    const alert = {
+      exp_labels: { job: 'keeper', instance: 'a' },
+      exp_annotations: { summary, look },
+    };
+    const tests = join(data, 'duties.json');
+    writeFileSync(
+      tests,
+      // JSON is YAML.
+      JSON.stringify({
+        rule_files: ['alerts.yml'],
+        evaluation_interval: '15s',
+        tests: [
+          {
+            interval: '15s',
+            input_series: [
+              { series: left, values: '0.002x120' },
+              // Refused for five minutes, from the fifth on.
+              { series: refused, values: '0x20 1+1x20 21x79' },
+              // All is well with another keeper, or it has nothing left and nobody asks.
+              { series: left.replace('"a"', '"b"'), values: '0x120' },
+              { series: refused.replace('"a"', '"b"'), values: '3x120' },
+            ],
+            alert_rule_test: [firing(4, []), firing(9, [alert]), firing(20, [])],
+          },
+        ],
+      }),
+    );
+    const said = execFileSync('promtool', ['test', 'rules', tests], { encoding: 'utf8' });
+    expect(said).toContain('SUCCESS');
+  });
+
   it('scrapes all three processes', async () => {
     const up = await until('three targets up', async () => {
       try {

@@ -2,6 +2,7 @@
 import type { Address, PublicClient } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { usdgOf } from '../../runtime/config.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
 import type { Store } from '../../runtime/store/store.ts';
 import { createOrderReader } from '../chain/order.ts';
@@ -10,6 +11,7 @@ import { createRehearsal } from '../chain/rehearse.ts';
 import { createSimulator } from '../chain/simulate.ts';
 import type { KeeperConfig } from '../config.ts';
 import type { KeeperContext } from '../context.ts';
+import { createDutyBudget } from '../duty-budget.ts';
 import { createForeignGuard } from '../foreign-guard.ts';
 import { createJournal } from '../journal/journal.ts';
 import type { StoreTables } from '../journal/migrations.ts';
@@ -57,6 +59,13 @@ export function replayContext(given: {
     ...policy,
     patience: PATIENCE_RULES,
     executor,
+    dutyBudget: createDutyBudget({
+      budgetUsdg: usdgOf(config.KEEPER_DUTY_BUDGET_USDG),
+      journal,
+      metrics,
+      logger,
+      now,
+    }),
     dutyTurn: (work) => work(),
     foreign: createForeignGuard({
       journal,
