@@ -1,6 +1,7 @@
 /** A keeper with several RPC endpoints, of which the first is the bad one. */
 import type { Hex } from 'viem';
 import { afterEach, expect, test } from 'vitest';
+import { rpc, startAnvil } from '../anvil.ts';
 import { useFork } from '../harness/fork.ts';
 import { type Proxy, startProxy } from '../proxy/proxy.ts';
 import { useDueOrders } from './due-orders.ts';
@@ -73,4 +74,30 @@ test('the first of two endpoints answers from eight blocks ago: the second is re
     await keeper.tick();
     return (await readyText(keeper)).includes('"ready":true');
   });
+});
+
+test('an endpoint of another chain decides nothing, first or not; without another the start refuses', async () => {
+  const other = await startAnvil({ chainId: 1, blockTime: 1, args: ['--number', '1000000'] });
+  try {
+    const { address } = fork.accounts.keeper.account;
+    // Higher, with more transactions, and rich.
+    await rpc(other.url, 'anvil_setNonce', [address, '0x12c']);
+    await rpc(other.url, 'anvil_setBalance', [address, '0xde0b6b3a7640000']);
+    const source = await startJobServer();
+    await expect(launchKeeper(fork, [source.url], { rpcUrl: other.url })).rejects.toThrow(
+      /serve chain 1, not 4663/,
+    );
+    source.jobs([due.first().job]);
+    const rpcUrl = `${other.url},${fork.url}`;
+    const keeper = await launchKeeper(fork, [source.url], { rpcUrl });
+    const before = await fork.client.getTransactionCount({ address: keeper.executor });
+    await until('the order is filled', async () => {
+      await keeper.tick();
+      return await isFilled(due.first().id);
+    });
+    expect(await keeper.settle(10_000)).toBe(true);
+    expect(await fork.client.getTransactionCount({ address: keeper.executor })).toBe(before + 1);
+  } finally {
+    await other.stop();
+  }
 });

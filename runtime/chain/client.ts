@@ -14,6 +14,7 @@ import { CHAIN_ID } from '../../contracts-abi/constants.ts';
 import { faultLine } from '../fault-line.ts';
 import { type Logger, redactUrl } from '../logger.ts';
 import { OperatorError } from '../operator-error.ts';
+import type { ChainVerdict } from './endpoint-chain.ts';
 import { Endpoints } from './endpoints.ts';
 import { verdictOf } from './endpoint-verdict.ts';
 
@@ -67,18 +68,26 @@ function overSeveral({ urls, timeoutMs, logger }: ChainClientOptions): Transport
       lateError: ({ method }) =>
         new TimeoutError({ body: { method }, url: urls.map(redactUrl).join(', ') }),
       logger,
+      chainId: CHAIN_ID,
     });
     const request = ((call: { method: string; params?: unknown }) =>
       endpoints.request(call)) as EIP1193RequestFn;
-    return createTransport({
-      key: 'endpoints',
-      name: 'several endpoints',
-      type: 'endpoints',
-      request,
-      retryCount: 0,
-    });
+    const servesChain: ServesChain = async (chainId) => await endpoints.servesChain(chainId);
+    return createTransport(
+      {
+        key: 'endpoints',
+        name: 'several endpoints',
+        type: 'endpoints',
+        request,
+        retryCount: 0,
+      },
+      { servesChain },
+    );
   };
 }
+
+/** What the transport over several endpoints knows beyond answering calls. */
+type ServesChain = (chainId: number) => Promise<ChainVerdict>;
 
 /** One try at one endpoint. */
 function askOf(url: string, timeoutMs: number, chain: Chain | undefined) {
@@ -89,10 +98,14 @@ function askOf(url: string, timeoutMs: number, chain: Chain | undefined) {
 }
 
 /**
- * Throws when the endpoint serves another chain: every signature and address here is for 4663.
+ * Throws when every endpoint serves another chain: every signature and address here is for 4663. Of several all are
+ * asked, and one that serves another is left out by the client.
  * @throws ChainUnreachable when none answers
  */
 export async function assertChainId(client: PublicClient): Promise<void> {
+  const { servesChain } = client.transport as { servesChain?: ServesChain };
+  const verdict = await servesChain?.(CHAIN_ID);
+  if (verdict?.tag === 'foreign') throw foreignChain(verdict.ids.join(' and '));
   let id: number;
   try {
     id = await client.getChainId();
@@ -100,8 +113,12 @@ export async function assertChainId(client: PublicClient): Promise<void> {
     throw new ChainUnreachable(client.chain?.rpcUrls.default.http ?? [], cause);
   }
   if (id !== CHAIN_ID) {
-    throw new OperatorError(`the endpoints of RPC_URLS serve chain ${id}, not ${CHAIN_ID}`);
+    throw foreignChain(String(id));
   }
+}
+
+function foreignChain(ids: string): OperatorError {
+  return new OperatorError(`the endpoints of RPC_URLS serve chain ${ids}, not ${CHAIN_ID}`);
 }
 
 /** Which endpoints are silent. */

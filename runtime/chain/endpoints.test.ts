@@ -239,3 +239,43 @@ it('comparing costs each endpoint one call in five seconds, and none where nobod
   await vi.advanceTimersByTimeAsync(600_000);
   expect(second.asked.length).toBe(12);
 });
+
+describe('an endpoint of another chain', () => {
+  const ofChain = (name: string, id: string, asked: string[]): ReadEndpoint => ({
+    name,
+    ask: async ({ method }) => {
+      asked.push(`${name} ${method}`);
+      return await Promise.resolve(method === 'eth_chainId' ? id : name);
+    },
+  });
+  const over = (ids: readonly string[], asked: string[], log: unknown[]) =>
+    new Endpoints({
+      endpoints: ids.map((id, index) => ofChain('abc'[index] ?? '', id, asked)),
+      timeoutMs: TIMEOUT_MS,
+      verdictOf: () => ({ tag: 'fault' }),
+      lateError: () => new Error('late'),
+      clock: Date.now,
+      chainId: 4_663,
+      logger: { info: vi.fn(), warn: vi.fn(), error: (line: object) => log.push(line) } as never,
+    });
+
+  it('answers nothing, first or not, and is named once', async () => {
+    const asked: string[] = [];
+    const log: unknown[] = [];
+    const endpoints = over(['0x1', '0x1237'], asked, log);
+    expect(await endpoints.servesChain(4_663)).toEqual({ tag: 'right' });
+    for (let round = 0; round < 3; round += 1) expect(await endpoints.request(CALL)).toBe('b');
+    expect(asked.filter((each) => each.startsWith('a'))).toEqual(['a eth_chainId']);
+    expect(log).toEqual([{ endpoint: 'a', chain: 1 }]);
+  });
+
+  it('fails every call where there is no other', async () => {
+    const asked: string[] = [];
+    const endpoints = over(['0x1', '0x2'], asked, []);
+    expect(await endpoints.servesChain(4_663)).toEqual({ tag: 'foreign', ids: [1, 2] });
+    const answer = endpoints.request(CALL).catch((error: Error) => error.message);
+    await vi.advanceTimersByTimeAsync(TIMEOUT_MS);
+    expect(await answer).toMatch(/serves another chain/);
+    expect(asked).toEqual(['a eth_chainId', 'b eth_chainId']);
+  });
+});

@@ -5,11 +5,13 @@
  * 2. Nobody's call pays twice for the same trouble: an endpoint that was silent or broken is left alone for a while,
  *    and then tried by a probe.
  * 3. An endpoint that answers from the past is not asked while a fresher one answers, nor instead of one that refuses.
- * 4. Nothing runs by itself: endpoints are compared in the wake of calls, one call each in five seconds.
+ * 4. An endpoint of another chain answers nothing: its chain is asked before its first use and after each pause.
+ * 5. Nothing runs by itself: endpoints are compared in the wake of calls, one call each in five seconds.
  */
 import { steadyNow } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { type Attempted, attempt, type ReadCall } from './attempts.ts';
+import { anyServes, type ChainVerdict, EndpointChain, FOREIGN_CHAIN } from './endpoint-chain.ts';
 import { EndpointHealth, Heads, type SeenHead, type Trouble } from './endpoint-health.ts';
 import type { Verdict } from './endpoint-verdict.ts';
 
@@ -29,6 +31,8 @@ export type EndpointsOptions = {
   lateError: (call: ReadCall) => Error;
   logger?: Logger | undefined;
   clock?: () => number;
+  /** The one chain that is asked; absent: any. */
+  chainId?: number;
 };
 
 /** Patience with one endpoint until the next is asked too; less where all of them must fit into the deadline. */
@@ -38,6 +42,7 @@ const COMPARE_EVERY_MS = 5_000;
 const HEAD_KNOWN_MS = 200;
 const PROBE_MS = 3_000;
 
+const CHAIN: ReadCall = { method: 'eth_chainId', params: [] };
 const LATEST: ReadCall = { method: 'eth_getBlockByNumber', params: ['latest', false] };
 
 class Endpoint implements Attempted {
@@ -45,6 +50,7 @@ class Endpoint implements Attempted {
   readonly name: string;
   readonly ask: ReadEndpoint['ask'];
   readonly health: EndpointHealth;
+  readonly chain: EndpointChain;
   readonly #logger: Logger | undefined;
   #told = true;
   probing = false;
@@ -52,7 +58,18 @@ class Endpoint implements Attempted {
   constructor(index: number, { name, ask }: ReadEndpoint, options: EndpointsOptions) {
     this.index = index;
     this.name = name;
-    this.ask = ask;
+    this.chain = new EndpointChain(
+      options.chainId ?? null,
+      // Whoever asked first may be gone: the others wait for the same answer.
+      () => ask(CHAIN, AbortSignal.timeout(options.timeoutMs)),
+      (id) => options.logger?.error({ endpoint: name, chain: id }, FOREIGN_CHAIN),
+    );
+    this.ask = async (call, signal) => {
+      const chain = await this.chain.check();
+      if (chain === 'foreign') throw new Error(`${name} serves another chain`);
+      if (chain === 'unknown') throw new Error(`${name} does not tell its chain`);
+      return await ask(call, signal);
+    };
     this.health = new EndpointHealth(options.clock ?? steadyNow);
     this.#logger = options.logger;
   }
@@ -65,6 +82,7 @@ class Endpoint implements Attempted {
   failed(trouble: Trouble): void {
     this.health.failed(trouble);
     if (this.health.paused) {
+      this.chain.doubt();
       this.#tell(false, 'an RPC endpoint is left alone for a while', { why: trouble.tag });
     }
   }
@@ -96,6 +114,14 @@ export class Endpoints {
     this.#heads = new Heads(this.#clock);
   }
 
+  /** Asks every endpoint for its chain; does not wait for the silent ones where one serves it. */
+  async servesChain(chainId: number): Promise<ChainVerdict> {
+    return await anyServes(
+      this.#all.map(({ chain }) => chain),
+      chainId,
+    );
+  }
+
   /** @throws what the endpoints throw: a refusal before a fault, a fault before a silence */
   async request(call: ReadCall): Promise<unknown> {
     const order = this.#inOrder();
@@ -123,7 +149,13 @@ export class Endpoints {
       if (health.doubtful) return 2;
       return health.behind ? 1 : 0;
     };
-    return this.#all.toSorted((a, b) => rank(a) - rank(b));
+    return this.#ours().toSorted((a, b) => rank(a) - rank(b));
+  }
+
+  /** Those not of another chain; all where none is left, and then they say so. */
+  #ours(): readonly Endpoint[] {
+    const left = this.#all.filter(({ chain }) => !chain.isForeign);
+    return left.length > 0 ? left : this.#all;
   }
 
   /** A range of logs may well take seconds, and is not asked for twice because of that. */
@@ -136,7 +168,7 @@ export class Endpoints {
   #lookAround(asked: Endpoint | undefined): void {
     const compares = this.#clock() - this.#comparedAt >= COMPARE_EVERY_MS;
     if (compares) this.#comparedAt = this.#clock();
-    for (const endpoint of this.#all) {
+    for (const endpoint of this.#ours()) {
       const { health, index, probing } = endpoint;
       if (probing || health.paused || endpoint === asked) continue;
       if (health.doubtful || (compares && this.#heads.age(index) > HEAD_KNOWN_MS)) {

@@ -1,7 +1,6 @@
 /** Repair at the start: the journal says what may be out, the chain says what is in. Nothing is signed here. */
 import { OperatorError } from '../operator-error.ts';
 import type { Broadcaster } from './broadcast.ts';
-import { quantity } from './classify.ts';
 import type { SenderContext } from './context.ts';
 import { newestAttempt } from './entry.ts';
 import { syncWallets } from './sync.ts';
@@ -65,13 +64,12 @@ export async function boot(
 }
 
 async function checkChain(context: SenderContext): Promise<boolean> {
-  const [answer] = await context.rpc.batch([{ method: 'eth_chainId', params: [] }]);
-  const id = answer?.tag === 'result' ? quantity(answer.result) : null;
-  if (id === null) return false;
-  if (Number(id) !== context.chainId) {
-    throw new SenderStartError(`the RPC endpoint serves chain ${id}, not ${context.chainId}`);
+  const verdict = await context.rpc.servesChain(context.chainId);
+  if (verdict.tag === 'foreign') {
+    const ids = verdict.ids.join(' and ');
+    throw new SenderStartError(`the RPC endpoints serve chain ${ids}, not ${context.chainId}`);
   }
-  return true;
+  return verdict.tag === 'right';
 }
 
 /** What the journal calls confirmed must be on the chain; else it is another chain, or one that was reset. */

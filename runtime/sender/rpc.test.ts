@@ -225,4 +225,79 @@ describe('createRpc', () => {
     expect(seen.sort()).toEqual(['a', 'b']);
     expect(answers.map((each) => each.length)).toEqual([2, 2]);
   });
+
+  describe('endpoints of another chain', () => {
+    /** Tells this chain, and counts what else it was asked. */
+    async function serveChain(chain: { id: string; asked: number; fails?: boolean }) {
+      return await serve((body, response) => {
+        const { id, method } = body as { id: number; method: string };
+        if (method !== 'eth_chainId') chain.asked += 1;
+        const result = method === 'eth_chainId' ? chain.id : 'done';
+        if (chain.fails === true) response.writeHead(503).end();
+        else response.end(JSON.stringify({ id, result }));
+      });
+    }
+
+    it('are asked for nothing, whatever their place, and named once', async () => {
+      const other = { id: '0x1', asked: 0 };
+      const ours = { id: '0x1237', asked: 0 };
+      const urls = [await serveChain(other), await serveChain(ours)];
+      const foreign: unknown[] = [];
+      const port = createRpc({
+        urls,
+        timeoutMs: 1_000,
+        chainId: 4_663,
+        onForeign: (url, id) => foreign.push([url, id]),
+      });
+      rpc = port;
+      const done = { tag: 'result', result: 'done' };
+      expect(await port.servesChain(4_663)).toEqual({ tag: 'right' });
+      for (let round = 0; round < 3; round += 1) {
+        expect(await port.batch([call(1)])).toEqual([done]);
+        expect((await port.untilResult(call(2))).at(-1)).toEqual(done);
+        expect((await port.everywhere([call(3)]))[0]).toContainEqual(done);
+      }
+      expect(other.asked).toBe(0);
+      expect(foreign).toEqual([[urls[0], 1]]);
+    });
+
+    it('are nobody to send through where there is none of ours', async () => {
+      const other = { id: '0x1', asked: 0 };
+      const port = createRpc({ urls: [await serveChain(other)], timeoutMs: 1_000, chainId: 4_663 });
+      rpc = port;
+      expect(await port.servesChain(4_663)).toEqual({ tag: 'foreign', ids: [1] });
+      expect(await port.untilResult(call(1))).toMatchObject([{ tag: 'not_delivered' }]);
+      expect(other.asked).toBe(0);
+    });
+
+    it('are found out after a pause too: something else may answer there by then', async () => {
+      const first: { id: string; asked: number; fails?: boolean } = { id: '0x1237', asked: 0 };
+      const ours = { id: '0x1237', asked: 0 };
+      const urls = [await serveChain(first), await serveChain(ours)];
+      const time = { now: 0 };
+      let foreign = 0;
+      const port = createRpc({
+        urls,
+        timeoutMs: 1_000,
+        chainId: 4_663,
+        clock: () => time.now,
+        onForeign: () => {
+          foreign += 1;
+        },
+      });
+      rpc = port;
+      await port.batch([call(1)]);
+      first.fails = true;
+      for (let round = 0; round < 3; round += 1) await port.batch([call(1)]);
+      first.fails = false;
+      first.id = '0x1';
+      first.asked = 0;
+      await vi.waitUntil(async () => {
+        time.now += 1_000;
+        await port.batch([call(1)]);
+        return foreign === 1;
+      }, WAIT);
+      expect(first.asked).toBe(0);
+    });
+  });
 });

@@ -7,6 +7,7 @@
  */
 import { type ClientRequest, Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { anyServes, type ChainVerdict, EndpointChain } from '../chain/endpoint-chain.ts';
 import { EndpointHealth } from '../chain/endpoint-health.ts';
 import { RATE_CODES } from '../chain/endpoint-verdict.ts';
 import { steadyNow } from '../clock.ts';
@@ -38,6 +39,8 @@ export interface Rpc {
    * frozen head would otherwise be asked for ever.
    */
   preferFreshest(): Promise<void>;
+  /** Asks every endpoint for its chain; does not wait for the silent ones where one serves it. */
+  servesChain(chainId: number): Promise<ChainVerdict>;
   close(): void;
 }
 
@@ -48,6 +51,10 @@ export type RpcOptions = {
   /** Most calls in one request. */
   batchLimit?: number;
   clock?: () => number;
+  /** An endpoint of another chain is asked for nothing else; absent: any chain will do. */
+  chainId?: number;
+  /** Told once of each endpoint of another chain. */
+  onForeign?: (url: string, chainId: number) => void;
 };
 
 const MOST_RESPONSE_BYTES = 32 * 1024 * 1024;
@@ -61,6 +68,7 @@ const NOT_CONNECTED = new Set([
   'ENETUNREACH',
 ]);
 const HEAD: RpcCall = { method: 'eth_blockNumber', params: [] };
+const CHAIN: RpcCall = { method: 'eth_chainId', params: [] };
 /** Statuses by which a gateway refuses the form of a request: a single call may suit it better than a batch. */
 const REFUSED_FORM = new Set([400, 405, 413, 415]);
 /** Statuses that a gateway gives before it hands a request on. */
@@ -76,23 +84,39 @@ class Endpoint {
   readonly #timeoutMs: number;
   readonly #hasOthers: boolean;
   readonly health: EndpointHealth;
+  readonly chain: EndpointChain;
   #probing = false;
   batches = true;
 
-  constructor(url: string, options: { timeoutMs: number; count: number; clock: () => number }) {
+  constructor(url: string, options: RpcOptions) {
     this.#url = new URL(url);
-    this.#timeoutMs = options.timeoutMs / options.count;
-    this.#hasOthers = options.count > 1;
+    const count = options.urls.length;
+    this.#timeoutMs = options.timeoutMs / count;
+    this.#hasOthers = count > 1;
     const settings = { keepAlive: true, maxSockets: 32, timeout: this.#timeoutMs };
     this.#agent =
       this.#url.protocol === 'https:' ? new HttpsAgent(settings) : new HttpAgent(settings);
-    this.health = new EndpointHealth(options.clock);
+    this.health = new EndpointHealth(options.clock ?? steadyNow);
+    this.chain = new EndpointChain(
+      options.chainId ?? null,
+      async () => {
+        const reply = await this.#judged(JSON.stringify(envelope(CHAIN, 1)));
+        const [answer] = readReply(reply, 1);
+        return answer?.tag === 'result' ? answer.result : null;
+      },
+      (id) => options.onForeign?.(url, id),
+    );
   }
 
   async post(body: string): Promise<Reply> {
     const { health } = this;
     if (health.paused || health.behind) {
       return { tag: 'not_delivered', message: 'the endpoint is given a pause' };
+    }
+    const chain = await this.chain.check();
+    if (chain === 'foreign') return { tag: 'not_delivered', message: 'it serves another chain' };
+    if (chain === 'unknown') {
+      return { tag: 'not_delivered', message: 'it does not tell its chain' };
     }
     return await this.#judged(body);
   }
@@ -101,7 +125,8 @@ class Endpoint {
   probe(): void {
     if (this.#probing || !this.health.doubtful) return;
     this.#probing = true;
-    void this.#judged(JSON.stringify(envelope(HEAD, 1))).finally(() => {
+    this.chain.doubt();
+    void this.chain.read().finally(() => {
       this.#probing = false;
     });
   }
@@ -121,6 +146,7 @@ class Endpoint {
       const isLate = reply.tag === 'unknown' && reply.isLate === true && this.#hasOthers;
       this.health.failed({ tag: isLate ? 'late' : 'fault' });
     }
+    if (this.health.paused) this.chain.doubt();
     return reply;
   }
 
@@ -178,26 +204,32 @@ class Endpoint {
 
 /** Opens the port; nothing is sent until the first call. */
 export function createRpc(options: RpcOptions): Rpc {
-  const clock = options.clock ?? steadyNow;
-  const { timeoutMs, urls } = options;
-  const count = urls.length;
-  const endpoints = urls.map((url) => new Endpoint(url, { timeoutMs, count, clock }));
-  if (endpoints.length === 0) throw new Error('at least one RPC URL is needed');
+  const all = options.urls.map((url) => new Endpoint(url, options));
+  if (all.length === 0) throw new Error('at least one RPC URL is needed');
   const limit = options.batchLimit ?? 50;
+
+  /** Those not of another chain; all where none is left, and then they say so. */
+  const ours = (): readonly Endpoint[] => {
+    const left = all.filter(({ chain }) => !chain.isForeign);
+    return left.length > 0 ? left : all;
+  };
 
   /** Healthy ones first, each group in the order of the configuration. */
   const inOrder = (): Endpoint[] => [
-    ...endpoints.filter(({ health }) => health.well),
-    ...endpoints.filter(({ health }) => !health.well),
+    ...ours().filter(({ health }) => health.well),
+    ...ours().filter(({ health }) => !health.well),
   ];
 
   /** Whom to ask where all are asked: nobody waits for one that is doubtful while another is well. */
-  const audience = (): Endpoint[] =>
-    endpoints.some(({ health }) => health.well)
+  const audience = (): readonly Endpoint[] => {
+    const endpoints = ours();
+    return endpoints.some(({ health }) => health.well)
       ? endpoints.filter(({ health }) => !health.doubtful)
       : endpoints;
+  };
 
   const probe = (): void => {
+    const endpoints = ours();
     if (!endpoints.some(({ health }) => health.well)) return;
     for (const endpoint of endpoints) endpoint.probe();
   };
@@ -242,8 +274,13 @@ export function createRpc(options: RpcOptions): Rpc {
         if (head >= 0n && best - head > TOLERATED_LAG) health.demote();
       }
     },
+    servesChain: async (chainId) =>
+      await anyServes(
+        all.map(({ chain }) => chain),
+        chainId,
+      ),
     close: () => {
-      for (const endpoint of endpoints) endpoint.close();
+      for (const endpoint of all) endpoint.close();
     },
   };
 }

@@ -19,7 +19,9 @@ import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { LocalAccount } from 'viem/accounts';
+import { FOREIGN_CHAIN } from '../chain/endpoint-chain.ts';
 import { steadyNow } from '../clock.ts';
+import { redactUrl } from '../logger.ts';
 import { type Fence, Overtaken, unfenced } from '../store/lead.ts';
 import type { Store } from '../store/store.ts';
 import { boot } from './boot.ts';
@@ -119,8 +121,9 @@ class OneSender<DB extends SenderTables> implements Sender {
     this.#deps = deps;
     const clock = deps.clock ?? steadyNow;
     const fence = deps.fence ?? unfenced;
+    const logger = deps.logger.child({ module: 'sender' });
     this.#context = {
-      rpc: 'urls' in deps.rpc ? createRpc(deps.rpc) : deps.rpc,
+      rpc: 'urls' in deps.rpc ? rpcOf(deps.rpc, deps.chainId, logger) : deps.rpc,
       // The sender's tables are part of the process's own; kysely's types do not narrow by themselves.
       journal: new Journal(deps.store.db as unknown as Kysely<SenderTables>, clock, fence),
       fence,
@@ -128,7 +131,7 @@ class OneSender<DB extends SenderTables> implements Sender {
       head: new Head(),
       settings: deps.settings,
       chainId: deps.chainId,
-      logger: deps.logger.child({ module: 'sender' }),
+      logger,
       metrics: createSenderMetrics(deps.registry, deps.metricsPrefix, () => this.status()),
       clock,
       onDurablePoint: deps.onDurablePoint ?? (() => undefined),
@@ -372,6 +375,18 @@ class OneSender<DB extends SenderTables> implements Sender {
     this.#wake?.();
     this.#deps.onFatal?.(error);
   }
+}
+
+function rpcOf(
+  options: { urls: readonly string[]; timeoutMs: number },
+  chainId: number,
+  logger: Logger,
+): Rpc {
+  return createRpc({
+    ...options,
+    chainId,
+    onForeign: (url, chain) => logger.error({ endpoint: redactUrl(url), chain }, FOREIGN_CHAIN),
+  });
 }
 
 const statusOf = (wallets: readonly Wallet[]): WalletStatus[] =>
