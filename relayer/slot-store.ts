@@ -132,7 +132,7 @@ export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now
       const at = now();
       const { id, action } = opened;
       const version = { ...versionRow(opened), updated_at: at };
-      await db
+      const write = db
         .insertInto('relay_slots')
         .values({
           ...where(id),
@@ -154,8 +154,15 @@ export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now
             .columns(['module', 'account', 'nonce'])
             .doUpdateSet(version)
             .where('relay_slots.state', '=', 'open'),
-        )
-        .execute();
+        );
+      try {
+        await write.execute();
+      } catch (error) {
+        // Expected where another process writes the same digest at the same time: PostgreSQL resolves the conflict of
+        // the primary key alone. The row stands now, and is written as any row that stands.
+        if (!isUniqueViolation(error)) throw error;
+        await write.execute();
+      }
       const slot = await find(id);
       if (slot === null) throw new Error('the row of a slot is gone although it was just written');
       return slot;

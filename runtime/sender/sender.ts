@@ -166,12 +166,12 @@ class OneSender<DB extends SenderTables> implements Sender {
     const inserted = await this.#inserted(intent, options.guard);
     if (inserted === null) return refusal('withdrawn', 'its caller took it back');
     const { created, entry } = inserted;
-    if (created) {
-      this.#context.onDurablePoint('inserted');
-      this.#nudge();
-    } else if (!sameTerms(entry.intent, intent)) {
+    if (created) this.#context.onDurablePoint('inserted');
+    else if (!sameTerms(entry.intent, intent)) {
       logger.warn({ intent: intent.key }, 'a known key came with other terms: the first ones hold');
     }
+    // Another process may have written it a moment ago: the loop, asleep while idle, has not heard of it.
+    if (entry.phase === 'queued') this.#nudge();
     await this.#awaitEntry(intent.key, isSubmitted, options.timeoutMs ?? DEFAULT_SUBMIT_MS);
     const last = await journal.load(intent.key);
     if (last === null) throw new Error(`intent ${intent.key} vanished from the journal`);
