@@ -68,7 +68,7 @@ async function ordersOf(server: ServerProcess, count: number): Promise<string> {
   return await until(`${server.url} lists ${count} orders`, async () => {
     const body = await text(server, `/v1/orders/${story.address('alice')}`);
     const { orders = [] } = JSON.parse(body) as { orders?: unknown[] };
-    return orders.length === count ? body : null;
+    return orders.length === count ? JSON.stringify(orders) : null;
   });
 }
 

@@ -192,8 +192,13 @@ describe('a client of the public documents', () => {
     });
     const none = new Set<string>();
     const strict = { unknown: none, deformed: none, retypes: none };
-    const mined = { status: 200, ...strict, deletions: new Set(['requiredFee', 'digest']) };
-    expect(answers).toEqual([{ status: 402, ...strict, deletions: none }, mined, mined]);
+    const mined = {
+      status: 200,
+      ...strict,
+      deletions: new Set(['requiredFee', 'digest', 'receipt']),
+    };
+    const asked = { status: 402, ...strict, deletions: new Set(['check']) };
+    expect(answers).toEqual([asked, mined, mined]);
   });
 
   test('sees no URL that was not configured', async () => {

@@ -45,6 +45,8 @@ const treasury = (): Address => fork.accounts.carol.account.address;
 
 const funding = (): Record<string, string> => ({
   ...BY_HAND,
+  // A test that waits posts the same action again and again.
+  RELAY_KEY_REQUESTS_PER_MINUTE: '100000',
   RELAY_TREASURY_PRIVATE_KEY: fork.accounts.carol.privateKey,
   RELAY_WALLET_LOW_ETH: '0.5',
   RELAY_WALLET_TARGET_ETH: '1',

@@ -1,27 +1,41 @@
 /** What the relayer answers to a signed action (wire.md, Relayer). */
-import { count, flag, hash, unixSeconds, wei, words } from './formats.ts';
+import { addr, count, flag, hash, hex, unixSeconds, wei, words } from './formats.ts';
 import { type Infer, literal, object, ruled, type Shape } from './shape.ts';
+
+const receipt = object({
+  slot: object({ module: addr, account: addr, nonce: wei }),
+  digest: hash,
+  acceptedAt: unixSeconds,
+  signer: addr,
+  signature: hex(65),
+});
 
 const mined = object(
   { ok: literal(true), hash, blockNumber: count, gasUsed: count },
   {
     optional: { requiredFee: wei },
-    ours: { digest: hash },
+    ours: { digest: hash, receipt },
     absent: ['code', 'error', 'status'],
   },
 );
 
-const pending = object({ ok: literal(true), status: literal('pending'), hash, digest: hash });
+const pending = object(
+  { ok: literal(true), status: literal('pending'), hash, digest: hash },
+  { ours: { receipt } },
+);
 
-const feeRequired = object({
-  ok: literal(false),
-  error: words,
-  code: literal('FEE_REQUIRED'),
-  retryable: literal(false),
-  requiredFee: wei,
-  quoteExpiresAt: unixSeconds,
-  next: literal('resign_fee'),
-});
+const feeRequired = object(
+  {
+    ok: literal(false),
+    error: words,
+    code: literal('FEE_REQUIRED'),
+    retryable: literal(false),
+    requiredFee: wei,
+    quoteExpiresAt: unixSeconds,
+    next: literal('resign_fee'),
+  },
+  { ours: { check: literal('fee') } },
+);
 
 type Row = { status: number; retryable: boolean; next: string };
 
@@ -64,7 +78,10 @@ const refusal = (status: number) =>
         retryable: flag,
         next: literal(...STEPS),
       },
-      { optional: { hash, digest: hash }, ours: { state: words, revert: words } },
+      {
+        optional: { hash, digest: hash },
+        ours: { check: words, state: words, revert: words, receipt },
+      },
     ),
     ({ code, retryable, next }) => {
       const wanted = REFUSALS[code];
@@ -74,15 +91,18 @@ const refusal = (status: number) =>
     },
   );
 
-const uncertain = object({
-  ok: literal(false),
-  error: words,
-  code: literal('UNCERTAIN'),
-  retryable: flag,
-  hash,
-  digest: hash,
-  next: literal('reconcile'),
-});
+const uncertain = object(
+  {
+    ok: literal(false),
+    error: words,
+    code: literal('UNCERTAIN'),
+    retryable: flag,
+    hash,
+    digest: hash,
+    next: literal('reconcile'),
+  },
+  { ours: { receipt } },
+);
 
 export type Mined = Infer<typeof mined>;
 
