@@ -3,6 +3,7 @@
  * way; the fee that follows from its gas; and the claim, which holds only if no other action of the account was
  * claimed since. Runs of one account must not overlap in a process; several processes are told apart by the claim.
  */
+import { isAddressEqual } from 'viem';
 import { steadyNow } from '../runtime/clock.ts';
 import type { GasMarks } from './chain/marks.ts';
 import type { Session } from './checks/session.ts';
@@ -82,6 +83,12 @@ export function createJudging(deps: {
     for (let turn = 0; turn < MOST_OVERTAKEN; turn += 1) {
       const judgedAt = steadyNow();
       const pending = await slots.pendingOf(action.account, session.blockTime);
+      // Another process has claimed this very slot meanwhile: it is not to be judged behind itself.
+      const { module, nonce } = version.id;
+      const isHeld = pending.slots.some(
+        ({ id }) => id.nonce === nonce && isAddressEqual(id.module, module),
+      );
+      if (isHeld) return { tag: 'lost' };
       const dry = await deps.vetting.dryRun(version, session, pending.slots);
       if (dry.tag === 'refused') return dry;
       // An action without a fee was measured without its payment.
