@@ -50,6 +50,12 @@ const near = (value: number, digits = 8) => {
 };
 const dollars = (usdg: bigint) => Number(usdg) / 1e6;
 
+/** Until the index has read what was mined so far. */
+async function indexed(): Promise<void> {
+  const head = Number(await fork.client.getBlockNumber({ cacheTime: 0 }));
+  await api.until(`/v1/strategies/${alice()}`, ({ body }) => Number(body.asOfBlock) >= head);
+}
+
 /**
  * The position in the very next read: whatever the index has not read yet, cost and realised profit (USDG base units,
  * within the rounding of two sales) are as told.
@@ -130,6 +136,7 @@ describe('GET /v1/positions', () => {
     // Rounding may move a base unit from one sale to another, and makes and loses none.
     expect(closed.realizedPnl).toEqual(near(dollars(received + rest - paid)));
 
+    await indexed();
     const strategies = await api.get(`/v1/strategies/${alice()}`);
     expect(strategies.body).toEqual({
       address: alice(),
@@ -155,6 +162,8 @@ describe('GET /v1/positions', () => {
     await fork.warp(61);
     await story.transfer('alice', bob(), SHARE);
     await story.redeem('alice', SHARE);
+    // The NAV of a minute is known once its blocks are read.
+    await indexed();
     const sender = await positionOf(alice(), paid / 2n);
     expect(sender).toMatchObject({ shares: 2, realizedPnl: 0 });
     const { nav } = sender;
