@@ -1,16 +1,23 @@
 /** The real deploy command against forks of the synthetic live chain: unbroken, refused, and verified. */
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { erc20Abi, type Hex } from 'viem';
+import { type Address, erc20Abi, getContractAddress, type Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Deployment, readDeployment } from '../../../contracts-abi/deployment.ts';
-import { protocolPauseAbi } from '../../../contracts-abi/generated/index.ts';
+import {
+  accountFactoryAbi,
+  accountsGenesisAbi,
+  accountsGenesisBytecode,
+  protocolPauseAbi,
+} from '../../../contracts-abi/generated/index.ts';
 import { LIVE, LIVE_STOCKS } from '../../../contracts-abi/live-addresses.ts';
 import { encryptKeystore } from '../../../runtime/keys/keystore.ts';
 import { startAnvil } from '../../anvil.ts';
 import { CHAIN_ARGUMENTS } from '../arguments.ts';
 import { sendSigned, write } from '../client.ts';
+import { submitEach } from '../submitter.ts';
+import { genuine } from './artifacts.ts';
 import {
   guardian,
   nonceOf,
@@ -307,6 +314,53 @@ describe('--verify', () => {
     expect(await verifyWith({ ...run.deployment, baskets: rest })).toContain(
       'baskets of the registry',
     );
+    await run.site.client.revert({ id: snapshot });
+  });
+
+  test('without a journal refuses account contracts that build accounts from something else than Safe', async () => {
+    const snapshot = await run.site.client.snapshot();
+    const { usdg, registry, oracle, zapper, pause, coverMarket, exitEscrow } = run.deployment;
+    const { accountFactory } = run.deployment;
+    const submitter = submitEach(run.site.client);
+    const PARTS = [
+      ['safeSingleton', 'Safe'],
+      ['safeProxyFactory', 'SafeProxyFactory'],
+      ['fallbackHandler', 'CompatibilityFallbackHandler'],
+    ] as const;
+    const safes: Record<string, Address> = {};
+    for (const [part] of PARTS) {
+      safes[part] = await run.site.client.readContract({
+        address: accountFactory,
+        abi: accountFactoryAbi,
+        functionName: part,
+      });
+    }
+    for (const [part, named] of PARTS) {
+      // The factory's own code is ours to the byte: what it builds from is in its immutables.
+      const { abi, bytecode } = genuine(named);
+      const other = bytecode.endsWith('00') ? '01' : '00';
+      const impostor = await submitter.deploy(run.site.deployer, {
+        name: named,
+        abi,
+        bytecode: `${bytecode.slice(0, -2)}${other}` as Hex,
+      });
+      const parts = { usdg, registry, oracle, zapper, pause, coverMarket, exitEscrow, ...safes };
+      const genesis = await submitter.deploy(run.site.deployer, {
+        name: 'AccountsGenesis',
+        abi: accountsGenesisAbi,
+        bytecode: accountsGenesisBytecode,
+        args: [{ ...parts, [part]: impostor }],
+      });
+      const created = (nonce: bigint) => getContractAddress({ from: genesis, nonce });
+      const err = await verifyWith({
+        ...run.deployment,
+        sessionModule: created(1n),
+        coverModule: created(2n),
+        accountFactory: created(3n),
+      });
+      expect(err).toMatch(new RegExp(`^  code of ${named}: "0x\\w{64}", expected "0x`, 'm'));
+      expect(err.match(/^  /gm)).toHaveLength(1);
+    }
     await run.site.client.revert({ id: snapshot });
   });
 

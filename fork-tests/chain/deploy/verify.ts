@@ -1,6 +1,7 @@
 /**
  * Reads back from the chain what a deployment claims. From the file alone: that each address holds our code, and that
- * the contracts name each other and the externals. With the plan: roles, pools, units, calendar and cover as well.
+ * the contracts name each other and the externals, and that accounts are genuine Safes. With the plan: roles, pools,
+ * units, calendar and cover as well.
  */
 import { type Address, erc20Abi } from 'viem';
 import { MIN_COVER_USD } from '../../../contracts-abi/constants.ts';
@@ -70,10 +71,7 @@ export async function verifyStanding(
     uniswapV3Factory,
     swapRouter02,
     quoterV2,
-    // The account factory's own, which the file does not name; the plan's check does.
-    safeSingleton: null,
-    safeProxyFactory: null,
-    safeFallbackHandler: null,
+    ...(await safeParts(read, deployment)),
   });
   const before = await codeBeforeStart(client, deployment);
   await compare(PARTS, [
@@ -88,6 +86,22 @@ export async function verifyStanding(
       ]
     : [];
 }
+
+/** What the account factory builds every account from. The file does not name it, and the factory's code does not tell. */
+async function safeParts(
+  read: Read,
+  { accountFactory }: Deployment,
+): Promise<Pick<Externals, 'safeSingleton' | 'safeProxyFactory' | 'safeFallbackHandler'>> {
+  const part = (name: string) => read(accountFactory, SAFE_VIEWS, name) as Promise<Address>;
+  const [safeSingleton, safeProxyFactory, safeFallbackHandler] = await Promise.all([
+    part('safeSingleton'),
+    part('safeProxyFactory'),
+    part('fallbackHandler'),
+  ]);
+  return { safeSingleton, safeProxyFactory, safeFallbackHandler };
+}
+
+const SAFE_VIEWS = addressViews('safeSingleton', 'safeProxyFactory', 'fallbackHandler');
 
 /** The same, and that the plan was followed. `deployer` may still hold the owner's powers, offered to the owner. */
 export async function verifyDeployment(
@@ -302,7 +316,6 @@ function externalChecks(
     'swapRouter02',
     'quoterV2',
   ] as const;
-  const safe = addressViews('safeSingleton', 'safeProxyFactory', 'fallbackHandler');
   const factory = deployment.accountFactory;
   return [
     ...named.map((name) => ({
@@ -317,17 +330,17 @@ function externalChecks(
     },
     {
       what: 'factory Safe singleton',
-      actual: read(factory, safe, 'safeSingleton'),
+      actual: read(factory, SAFE_VIEWS, 'safeSingleton'),
       expected: externals.safeSingleton,
     },
     {
       what: 'factory Safe proxy factory',
-      actual: read(factory, safe, 'safeProxyFactory'),
+      actual: read(factory, SAFE_VIEWS, 'safeProxyFactory'),
       expected: externals.safeProxyFactory,
     },
     {
       what: 'factory fallback handler',
-      actual: read(factory, safe, 'fallbackHandler'),
+      actual: read(factory, SAFE_VIEWS, 'fallbackHandler'),
       expected: externals.safeFallbackHandler,
     },
   ];
