@@ -82,6 +82,14 @@ contract HostileKeyTest is KeyActs {
         assertEq(days_[0].spotLoss, 0);
     }
 
+    /// A long campaign gets there: what a sale would be priced by is nothing then.
+    function test_of_an_account_that_has_sold_all_a_sandwich_is_a_buy() public {
+        ownerCalls(address(covered), abi.encodeCall(covered.transfer, (owner, covered.balanceOf(account))));
+        (bool ok,) = _sandwich(1 << 16, 0.9e18, 290, 10);
+        assertTrue(ok);
+        assertEq(covered.balanceOf(account), 0.9e18);
+    }
+
     /// forge-config: default.fuzz.runs = 64
     function testFuzz_random_bytes_as_data_move_nothing(bytes calldata noise, uint8 kind, uint256 amount)
         public

@@ -16,6 +16,7 @@ import {KeyBooks} from "./KeyBooks.sol";
 /// spoiled ones, cover up to the ceiling.
 abstract contract KeyActs is KeyBooks {
     uint256 internal constant ANY_PRICE = 100_000e6;
+    uint256 internal constant LEAST_TRADE = 0.06e18; // shares, about $6
 
     uint256[] internal requests; // of the account, made by its keys
 
@@ -27,7 +28,7 @@ abstract contract KeyActs is KeyBooks {
     {
         _pick(seed);
         BasketVault vault = (seed >> 8) % 4 == 0 ? mixed : covered;
-        amount = bound(amount, 0.06e18, 0.9e18);
+        amount = bound(amount, LEAST_TRADE, 0.9e18);
         if (!buy) amount = Math.min(amount, vault.balanceOf(account));
         action = blankAction(vault, amount);
         action.nonce = _nextNonce();
@@ -98,7 +99,8 @@ abstract contract KeyActs is KeyBooks {
         internal
         returns (bool ok, bytes memory result)
     {
-        bool buy = seed >> 16 & 1 == 0;
+        // Of an account that has sold all there is nothing to sell dearer.
+        bool buy = seed >> 16 & 1 == 0 || covered.balanceOf(account) < LEAST_TRADE;
         uint256 foxtrotAt = poolPrice(foxtrot.pool, address(foxtrot.token));
         uint256 golfAt = poolPrice(golf.pool, address(golf.token));
         (uint256 nav,,) = oracle.tryReferenceNav(address(covered));
