@@ -12,8 +12,8 @@ import { sideBySide } from './measure/rounds.ts';
 import { makeHistory } from './sync/history.ts';
 import type { Bench } from './types.ts';
 
-/** Blocks a range: what many providers allow. */
-const RANGE = 100;
+/** Blocks a range: at 400 transfers a block, the 10,000 logs that many providers allow in an answer. */
+const RANGE = 25;
 const ROUNDS = 5;
 
 type Ask = (request: { method: string; params?: unknown }) => Promise<unknown>;
