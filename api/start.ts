@@ -47,6 +47,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     urls: config.RPC_URLS,
     timeoutMs: config.RPC_TIMEOUT_MS,
     multicall3: deployment.multicall3,
+    contract: deployment.exitEscrow,
     logger: logger.child({ module: 'chain' }),
   });
   const databaseUrl = config.DATABASE_URL ?? 'file:.data/api.sqlite';

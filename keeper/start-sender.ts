@@ -17,13 +17,17 @@ export async function startSender(
   fence: Fence,
   onFatal: (error: unknown) => void,
 ): Promise<Sender> {
-  const { config, store, accounts, dry } = standing;
+  const { config, deployment, store, accounts, dry } = standing;
   if (dry !== null) {
     const addresses = accounts.map(({ address }) => address);
     return createJournalReader(store.db, addresses, steadyNow);
   }
   const sender = createSender({
-    rpc: { urls: config.RPC_URLS, timeoutMs: config.RPC_TIMEOUT_MS },
+    rpc: {
+      urls: config.RPC_URLS,
+      timeoutMs: config.RPC_TIMEOUT_MS,
+      contract: deployment.exitEscrow,
+    },
     chainId: CHAIN_ID,
     wallets: accounts,
     store,

@@ -98,6 +98,7 @@ export async function startTerm(
     urls: config.RPC_URLS,
     timeoutMs: config.RPC_TIMEOUT_MS,
     multicall3: deployment.multicall3,
+    contract: deployment.exitEscrow,
     logger: logger.child({ module: 'chain' }),
   });
   await assertChainId(client);

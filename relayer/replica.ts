@@ -3,6 +3,7 @@
  * one that leads sends for all of them. On SQLite there is one, and it leads.
  */
 import type { Kysely } from 'kysely';
+import type { Address } from 'viem';
 import type { LocalAccount } from 'viem/accounts';
 import { CHAIN_ID } from '../contracts-abi/constants.ts';
 import { steadyNow } from '../runtime/clock.ts';
@@ -43,6 +44,8 @@ export type RelayerReplica = {
 
 export function createRelayerReplica<DB extends SenderTables>(options: {
   config: RelayerConfig;
+  /** A contract of the deployment: an endpoint where it has no code is not sent through. */
+  contract: Address;
   store: Store<DB>;
   wallets: readonly LocalAccount[];
   /** Sends what names it in `from` and nothing else. */
@@ -78,7 +81,11 @@ export function createRelayerReplica<DB extends SenderTables>(options: {
     // Without replicas a sender that has stopped would leave a process that answers and never sends again.
     const tell = hasReplicas ? onFatal : (hooks.onFatal ?? endProcess);
     const sender = createSender<DB>({
-      rpc: { urls: config.RPC_URLS, timeoutMs: config.RPC_TIMEOUT_MS },
+      rpc: {
+        urls: config.RPC_URLS,
+        timeoutMs: config.RPC_TIMEOUT_MS,
+        contract: options.contract,
+      },
       chainId: CHAIN_ID,
       wallets,
       namedOnly: options.treasury === null ? [] : [options.treasury],

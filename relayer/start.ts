@@ -83,6 +83,7 @@ export async function startRelayer(
     urls: config.RPC_URLS,
     timeoutMs: config.RPC_TIMEOUT_MS,
     multicall3: deployment.multicall3,
+    contract: deployment.exitEscrow,
   });
   await assertChainId(client);
   await assertModules(client, deployment);
@@ -97,6 +98,7 @@ export async function startRelayer(
   });
   const replica = createRelayerReplica({
     config,
+    contract: deployment.exitEscrow,
     treasury,
     store,
     wallets,

@@ -101,3 +101,35 @@ test('an endpoint of another chain decides nothing, first or not; without anothe
     await other.stop();
   }
 });
+
+test('an endpoint of our chain id and another chain decides nothing and is sent nothing, first or not', async () => {
+  const other = await startAnvil({ chainId: 4_663, blockTime: 1, args: ['--number', '1000000'] });
+  try {
+    const { address } = fork.accounts.keeper.account;
+    await rpc(other.url, 'anvil_setNonce', [address, '0x12c']);
+    await rpc(other.url, 'anvil_setBalance', [address, '0xde0b6b3a7640000']);
+    const between = await startProxy(other.url);
+    proxies.push(between);
+    const source = await startJobServer();
+    await expect(
+      launchKeeper(fork, [source.url], { rpcUrl: `${between.url},${other.url}` }),
+    ).rejects.toThrow(/no endpoint of RPC_URLS has the contracts of DEPLOYMENT_FILE/);
+    source.jobs([due.first().job]);
+    between.resetCounts();
+    const keeper = await launchKeeper(fork, [source.url], {
+      rpcUrl: `${between.url},${fork.url}`,
+    });
+    const before = await fork.client.getTransactionCount({ address: keeper.executor });
+    await until('the order is filled', async () => {
+      await keeper.tick();
+      return await isFilled(due.first().id);
+    });
+    expect(await keeper.settle(10_000)).toBe(true);
+    expect(await fork.client.getTransactionCount({ address: keeper.executor })).toBe(before + 1);
+    const { eth_chainId, eth_getCode, ...others } = between.counts();
+    expect(others).toEqual({});
+    expect([eth_chainId, eth_getCode].every((count = 0) => count > 0)).toBe(true);
+  } finally {
+    await other.stop();
+  }
+});

@@ -11,7 +11,7 @@ import { senderOptions, senderSettings } from '../../runtime/sender/options.ts';
 import { DEFAULT_DATABASE_URL, type KeeperConfig, keeperConfigSchema } from '../config.ts';
 import { checkDeployment, checkExecutor } from '../doctor/chain.ts';
 import { checked, fail, type Finding, lineOf, ok, warn } from '../../runtime/doctor/finding.ts';
-import { checkRpc, clockFinding, lagFindings } from '../../runtime/doctor/rpc.ts';
+import { checkRpc, clockFinding, lagFindings, withoutStrangers } from '../../runtime/doctor/rpc.ts';
 import { checkSource } from '../doctor/source.ts';
 import { checkStore } from '../doctor/store.ts';
 import { readAllowList } from '../firewall/foreign.ts';
@@ -42,11 +42,12 @@ export async function diagnose(env: NodeJS.ProcessEnv): Promise<Finding[]> {
   const askMs = Math.min(values.RPC_TIMEOUT_MS ?? ASK_MS, ASK_MS);
   const keys = keysOf(values);
   const deployment = deploymentOf(values);
+  const contract = deployment.deployment?.exitEscrow ?? null;
 
-  const [rpcs, sources, store] = await Promise.all([
+  const [reports, sources, store] = await Promise.all([
     Promise.all(
       (values.RPC_URLS ?? []).map((url, index) =>
-        checkRpc(url, index, askMs, values.KEEPER_HEAD_MAX_AGE_MS ?? 30_000),
+        checkRpc(url, index, contract, askMs, values.KEEPER_HEAD_MAX_AGE_MS ?? 30_000),
       ),
     ),
     Promise.all(
@@ -58,6 +59,7 @@ export async function diagnose(env: NodeJS.ProcessEnv): Promise<Finding[]> {
       checkStore(values.DATABASE_URL ?? DEFAULT_DATABASE_URL),
     ),
   ]);
+  const rpcs = withoutStrangers(reports);
   const clocks = [...rpcs, ...sources].flatMap(({ clock }) => (clock === null ? [] : [clock]));
   const usable = rpcs.filter(({ head }) => head !== null);
   const chain = await chainFindings(usable, deployment.deployment, keys.wallets, values);

@@ -11,7 +11,7 @@ import { within } from '../../runtime/deadline.ts';
 import { checkBalances } from '../../runtime/doctor/balances.ts';
 import { checked, fail, type Finding, lineOf, ok, warn } from '../../runtime/doctor/finding.ts';
 import { deploymentOf, keysOf, settingsOf } from '../../runtime/doctor/local.ts';
-import { checkRpc, clockFinding, lagFindings } from '../../runtime/doctor/rpc.ts';
+import { checkRpc, clockFinding, lagFindings, withoutStrangers } from '../../runtime/doctor/rpc.ts';
 import { checkStoreOf } from '../../runtime/doctor/store.ts';
 import { faultLine } from '../../runtime/fault-line.ts';
 import { USUAL_GAS } from '../../runtime/money/sweep-policy.ts';
@@ -53,14 +53,18 @@ async function diagnose(env: NodeJS.ProcessEnv): Promise<Finding[]> {
   const askMs = Math.min(values.RPC_TIMEOUT_MS ?? ASK_MS, ASK_MS);
   const keys = keysOf(values);
   const file = deploymentOf(values);
-  const [rpcs, store] = await Promise.all([
+  const contract = file.deployment?.exitEscrow ?? null;
+  const [reports, store] = await Promise.all([
     Promise.all(
-      (values.RPC_URLS ?? []).map((url, index) => checkRpc(url, index, askMs, HEAD_MAX_AGE_MS)),
+      (values.RPC_URLS ?? []).map((url, index) =>
+        checkRpc(url, index, contract, askMs, HEAD_MAX_AGE_MS),
+      ),
     ),
     checked('store', CHECK_MS, 'check DATABASE_URL and that its server runs', () =>
       checkStore(values.DATABASE_URL ?? DEFAULT_DATABASE_URL),
     ),
   ]);
+  const rpcs = withoutStrangers(reports);
   const usable = rpcs.flatMap(({ url, head }) => (head === null ? [] : [url]));
   return [
     ...settings.findings,

@@ -112,6 +112,7 @@ async function sweepLeading(
     urls: config.RPC_URLS,
     timeoutMs: config.RPC_TIMEOUT_MS,
     multicall3: deployment.multicall3,
+    contract: deployment.exitEscrow,
   });
   await assertChainId(client);
   await assertDeployment(client, deployment);
@@ -119,6 +120,7 @@ async function sweepLeading(
   const marks = createMarksReader(client, deployment, senderSettings(config).tip);
   const replica = createRelayerReplica({
     config,
+    contract: deployment.exitEscrow,
     store,
     wallets: accounts,
     treasury,

@@ -22,6 +22,8 @@ export type ChainClientOptions = {
   urls: readonly string[];
   timeoutMs: number;
   multicall3: `0x${string}`;
+  /** A contract of the deployment: of several endpoints one where it has no code is not asked. */
+  contract?: `0x${string}`;
   /** How often watchers poll, in milliseconds; waits of ours poll by themselves. */
   pollingIntervalMs?: number;
   /** Told when an endpoint of several is left, and when it is used again. */
@@ -59,7 +61,7 @@ export function createChainClient(options: ChainClientOptions): PublicClient {
   }) as PublicClient;
 }
 
-function overSeveral({ urls, timeoutMs, logger }: ChainClientOptions): Transport {
+function overSeveral({ urls, timeoutMs, logger, contract }: ChainClientOptions): Transport {
   return ({ chain }) => {
     const endpoints = new Endpoints({
       endpoints: urls.map((url) => ({ name: redactUrl(url), ask: askOf(url, timeoutMs, chain) })),
@@ -68,11 +70,11 @@ function overSeveral({ urls, timeoutMs, logger }: ChainClientOptions): Transport
       lateError: ({ method }) =>
         new TimeoutError({ body: { method }, url: urls.map(redactUrl).join(', ') }),
       logger,
-      chainId: CHAIN_ID,
+      chain: { id: CHAIN_ID, contract },
     });
     const request = ((call: { method: string; params?: unknown }) =>
       endpoints.request(call)) as EIP1193RequestFn;
-    const servesChain: ServesChain = async (chainId) => await endpoints.servesChain(chainId);
+    const servesChain: ServesChain = async () => await endpoints.servesChain();
     return createTransport(
       {
         key: 'endpoints',
@@ -87,7 +89,7 @@ function overSeveral({ urls, timeoutMs, logger }: ChainClientOptions): Transport
 }
 
 /** What the transport over several endpoints knows beyond answering calls. */
-type ServesChain = (chainId: number) => Promise<ChainVerdict>;
+type ServesChain = () => Promise<ChainVerdict>;
 
 /** One try at one endpoint. */
 function askOf(url: string, timeoutMs: number, chain: Chain | undefined) {
@@ -104,8 +106,13 @@ function askOf(url: string, timeoutMs: number, chain: Chain | undefined) {
  */
 export async function assertChainId(client: PublicClient): Promise<void> {
   const { servesChain } = client.transport as { servesChain?: ServesChain };
-  const verdict = await servesChain?.(CHAIN_ID);
+  const verdict = await servesChain?.();
   if (verdict?.tag === 'foreign') throw foreignChain(verdict.ids.join(' and '));
+  if (verdict?.tag === 'empty') {
+    throw new OperatorError(
+      `no endpoint of RPC_URLS has the contracts of DEPLOYMENT_FILE: they serve chain ${CHAIN_ID}, but another one than that of the file, or are far behind`,
+    );
+  }
   let id: number;
   try {
     id = await client.getChainId();

@@ -255,7 +255,7 @@ describe('an endpoint of another chain', () => {
       verdictOf: () => ({ tag: 'fault' }),
       lateError: () => new Error('late'),
       clock: Date.now,
-      chainId: 4_663,
+      chain: { id: 4_663 },
       logger: { info: vi.fn(), warn: vi.fn(), error: (line: object) => log.push(line) } as never,
     });
 
@@ -263,16 +263,54 @@ describe('an endpoint of another chain', () => {
     const asked: string[] = [];
     const log: unknown[] = [];
     const endpoints = over(['0x1', '0x1237'], asked, log);
-    expect(await endpoints.servesChain(4_663)).toEqual({ tag: 'right' });
+    expect(await endpoints.servesChain()).toEqual({ tag: 'right' });
     for (let round = 0; round < 3; round += 1) expect(await endpoints.request(CALL)).toBe('b');
     expect(asked.filter((each) => each.startsWith('a'))).toEqual(['a eth_chainId']);
     expect(log).toEqual([{ endpoint: 'a', chain: 1 }]);
   });
 
+  it('of our id, where our contract has no code, answers nothing until it has', async () => {
+    const contract = '0x00000000000000000000000000000000000c0de0';
+    const asked: string[] = [];
+    const log: unknown[] = [];
+    const code = { a: '0x', b: '0x60' };
+    const endpoints = new Endpoints({
+      endpoints: (['a', 'b'] as const).map((name) => ({
+        name,
+        ask: async ({ method, params }) => {
+          asked.push(`${name} ${method}`);
+          if (method === 'eth_getCode') expect(params).toEqual([contract, 'latest']);
+          const told: Record<string, string> = { eth_chainId: '0x1237', eth_getCode: code[name] };
+          return await Promise.resolve(told[method] ?? name);
+        },
+      })),
+      timeoutMs: TIMEOUT_MS,
+      verdictOf: () => ({ tag: 'fault' }),
+      lateError: () => new Error('late'),
+      clock: Date.now,
+      chain: { id: 4_663, contract },
+      logger: { info: vi.fn(), warn: vi.fn(), error: (line: object) => log.push(line) } as never,
+    });
+    expect(await endpoints.servesChain()).toEqual({ tag: 'right' });
+    for (let second = 0; second < 30; second += 1) {
+      expect(await endpoints.request(CALL)).toBe('b');
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect(asked).not.toContain('a eth_call');
+    expect(log).toEqual([{ endpoint: 'a', contract }]);
+    // It was catching up: nobody has to start anything again.
+    code.a = '0x60';
+    for (let second = 0; second < 5; second += 1) {
+      await endpoints.request(CALL);
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect(await endpoints.request(CALL)).toBe('a');
+  });
+
   it('fails every call where there is no other', async () => {
     const asked: string[] = [];
     const endpoints = over(['0x1', '0x2'], asked, []);
-    expect(await endpoints.servesChain(4_663)).toEqual({ tag: 'foreign', ids: [1, 2] });
+    expect(await endpoints.servesChain()).toEqual({ tag: 'foreign', ids: [1, 2] });
     const answer = endpoints.request(CALL).catch((error: Error) => error.message);
     await vi.advanceTimersByTimeAsync(TIMEOUT_MS);
     expect(await answer).toMatch(/serves another chain/);

@@ -5,13 +5,21 @@
  * 2. Nobody's call pays twice for the same trouble: an endpoint that was silent or broken is left alone for a while,
  *    and then tried by a probe.
  * 3. An endpoint that answers from the past is not asked while a fresher one answers, nor instead of one that refuses.
- * 4. An endpoint of another chain answers nothing: its chain is asked before its first use and after each pause.
+ * 4. An endpoint of another chain answers nothing, nor one that lacks our contract: both are asked for before its first
+ *    use and after each pause.
  * 5. Nothing runs by itself: endpoints are compared in the wake of calls, one call each in five seconds.
  */
 import { steadyNow } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { type Attempted, attempt, type ReadCall } from './attempts.ts';
-import { anyServes, type ChainVerdict, EndpointChain, FOREIGN_CHAIN } from './endpoint-chain.ts';
+import {
+  anyServes,
+  type ChainVerdict,
+  EndpointChain,
+  foreignLine,
+  NOT_USED,
+  type WantedChain,
+} from './endpoint-chain.ts';
 import { EndpointHealth, Heads, type SeenHead, type Trouble } from './endpoint-health.ts';
 import type { Verdict } from './endpoint-verdict.ts';
 
@@ -32,7 +40,7 @@ export type EndpointsOptions = {
   logger?: Logger | undefined;
   clock?: () => number;
   /** The one chain that is asked; absent: any. */
-  chainId?: number;
+  chain?: WantedChain;
 };
 
 /** Patience with one endpoint until the next is asked too; less where all of them must fit into the deadline. */
@@ -42,7 +50,6 @@ const COMPARE_EVERY_MS = 5_000;
 const HEAD_KNOWN_MS = 200;
 const PROBE_MS = 3_000;
 
-const CHAIN: ReadCall = { method: 'eth_chainId', params: [] };
 const LATEST: ReadCall = { method: 'eth_getBlockByNumber', params: ['latest', false] };
 
 class Endpoint implements Attempted {
@@ -59,15 +66,17 @@ class Endpoint implements Attempted {
     this.index = index;
     this.name = name;
     this.chain = new EndpointChain(
-      options.chainId ?? null,
+      options.chain ?? null,
       // Whoever asked first may be gone: the others wait for the same answer.
-      () => ask(CHAIN, AbortSignal.timeout(options.timeoutMs)),
-      (id) => options.logger?.error({ endpoint: name, chain: id }, FOREIGN_CHAIN),
+      (call) => ask(call, AbortSignal.timeout(options.timeoutMs)),
+      (told) => {
+        const [fields, message] = foreignLine(told);
+        options.logger?.error({ endpoint: name, ...fields }, message);
+      },
     );
     this.ask = async (call, signal) => {
-      const chain = await this.chain.check();
-      if (chain === 'foreign') throw new Error(`${name} serves another chain`);
-      if (chain === 'unknown') throw new Error(`${name} does not tell its chain`);
+      const belongs = await this.chain.check();
+      if (belongs !== 'right') throw new Error(`${name} ${NOT_USED[belongs]}`);
       return await ask(call, signal);
     };
     this.health = new EndpointHealth(options.clock ?? steadyNow);
@@ -115,11 +124,8 @@ export class Endpoints {
   }
 
   /** Asks every endpoint for its chain; does not wait for the silent ones where one serves it. */
-  async servesChain(chainId: number): Promise<ChainVerdict> {
-    return await anyServes(
-      this.#all.map(({ chain }) => chain),
-      chainId,
-    );
+  async servesChain(): Promise<ChainVerdict> {
+    return await anyServes(this.#all.map(({ chain }) => chain));
   }
 
   /** @throws what the endpoints throw: a refusal before a fault, a fault before a silence */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { hostOf, lineOf, warn } from './finding.ts';
-import { clockFinding, lagFindings, type RpcReport } from './rpc.ts';
+import { clockFinding, lagFindings, type RpcReport, withoutStrangers } from './rpc.ts';
 
 const reading = (skewMs: number) => ({
   theirsMs: 1_800_000_000_000,
@@ -19,14 +19,24 @@ test.each<[string, number[], string, string]>([
   expect(finding.says).toContain(words);
 });
 
+const report = (about: string, seconds: bigint | null, hasContract = true): RpcReport => ({
+  url: 'http://x',
+  about,
+  hasContract,
+  head: seconds === null ? null : { number: 1n, seconds, baseFee: null },
+  clock: null,
+  findings: [],
+});
+
+test('an endpoint without the contract that others have is of no use; where none has it the file is judged', () => {
+  const [ours, other] = withoutStrangers([report('rpc 1', 9n), report('rpc 2', 9n, false)]);
+  expect(ours).toMatchObject({ head: { number: 1n }, findings: [] });
+  expect(other).toMatchObject({ head: null, findings: [{ about: 'rpc 2', level: 'fail' }] });
+  const alone = [report('rpc 1', 9n, false)];
+  expect(withoutStrangers(alone)).toEqual(alone);
+});
+
 test('endpoints far behind the best are named', () => {
-  const report = (about: string, seconds: bigint | null): RpcReport => ({
-    url: 'http://x',
-    about,
-    head: seconds === null ? null : { number: 1n, seconds, baseFee: null },
-    clock: null,
-    findings: [],
-  });
   const reports = [
     report('rpc 1', 100n),
     report('rpc 2', 89n),

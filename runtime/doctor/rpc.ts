@@ -1,4 +1,5 @@
 /** Each RPC endpoint by itself, not through the client that hides one's trouble behind another. */
+import type { Address } from 'viem';
 import { z } from 'zod';
 import { CHAIN_ID } from '../../contracts-abi/constants.ts';
 import { faultLine } from '../fault-line.ts';
@@ -7,6 +8,8 @@ import { fail, type Finding, hostOf, ok, warn } from './finding.ts';
 export type RpcReport = {
   url: string;
   about: string;
+  /** Whether it has the contract that was asked for. */
+  hasContract: boolean;
   /** Null where it is of no use. */
   head: { number: bigint; seconds: bigint; baseFee: bigint | null } | null;
   /** By the Date header of its answer; null without one. */
@@ -28,12 +31,14 @@ const NOTHING = {
   from: '0x00000000000000000000000000000000000000aa',
   to: '0x00000000000000000000000000000000000000bb',
 };
-const CALLS = [
-  ['eth_chainId', []],
-  ['eth_getBlockByNumber', ['latest', false]],
-  ['eth_estimateGas', [NOTHING]],
-  ['eth_simulateV1', [{ blockStateCalls: [{ calls: [NOTHING] }], validation: false }, 'latest']],
-] as const;
+const callsFor = (contract: Address | null) =>
+  [
+    ['eth_chainId', []],
+    ['eth_getBlockByNumber', ['latest', false]],
+    ['eth_estimateGas', [NOTHING]],
+    ['eth_simulateV1', [{ blockStateCalls: [{ calls: [NOTHING] }], validation: false }, 'latest']],
+    ...(contract === null ? [] : [['eth_getCode', [contract, 'latest']] as const]),
+  ] as const;
 
 /** The Date header of a response beside our clock, or null. */
 export function clockOf(response: Response, startedMs: number): ClockReading | null {
@@ -45,6 +50,7 @@ export function clockOf(response: Response, startedMs: number): ClockReading | n
 /** @throws when it does not answer as JSON-RPC in time */
 async function ask(
   url: string,
+  calls: ReturnType<typeof callsFor>,
   timeoutMs: number,
 ): Promise<{ results: readonly unknown[]; clock: ClockReading | null }> {
   const startedMs = Date.now();
@@ -52,7 +58,7 @@ async function ask(
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(
-      CALLS.map(([method, params], id) => ({ jsonrpc: '2.0', id, method, params })),
+      calls.map(([method, params], id) => ({ jsonrpc: '2.0', id, method, params })),
     ),
     signal: AbortSignal.timeout(timeoutMs),
   });
@@ -60,16 +66,18 @@ async function ask(
   if (!response.ok) throw new Error(`HTTP ${response.status}`);
   const parsed = answerSchema.safeParse(await response.json());
   if (!parsed.success) throw new Error('its answer is no JSON-RPC batch');
-  const results = CALLS.map((_, id) => {
+  const results = calls.map((_, id) => {
     const answer = parsed.data.find((one) => one.id === id);
     return answer === undefined || answer.error !== undefined ? null : (answer.result ?? null);
   });
   return { results, clock };
 }
 
+/** @param contract of the deployment, which has code on its chain; null where there is no deployment file */
 export async function checkRpc(
   url: string,
   index: number,
+  contract: Address | null,
   timeoutMs: number,
   maxAgeMs: number,
 ): Promise<RpcReport> {
@@ -77,18 +85,19 @@ export async function checkRpc(
   const useless = (says: string, fix: string, clock: ClockReading | null = null): RpcReport => ({
     url,
     about,
+    hasContract: false,
     head: null,
     clock,
     findings: [fail(about, `${hostOf(url)}: ${says}`, fix)],
   });
   let asked: Awaited<ReturnType<typeof ask>>;
   try {
-    asked = await ask(url, timeoutMs);
+    asked = await ask(url, callsFor(contract), timeoutMs);
   } catch (error) {
     return useless(reasonOf(error), 'check RPC_URLS, the network and the provider');
   }
   const { results, clock } = asked;
-  const [chainId, rawBlock, gas, simulated] = results;
+  const [chainId, rawBlock, gas, simulated, code] = results;
   if (typeof chainId !== 'string' || Number(chainId) !== CHAIN_ID) {
     const says = typeof chainId === 'string' ? `it serves chain ${Number(chainId)}` : 'no chain id';
     return useless(says, `RPC_URLS must serve chain ${CHAIN_ID}`, clock);
@@ -117,7 +126,23 @@ export async function checkRpc(
     const fix = 'jobs are simulated through Multicall3 instead, and foreign jobs not at all';
     findings.push(warn(about, 'no eth_simulateV1', fix));
   }
-  return { url, about, head, clock, findings };
+  const hasContract = typeof code === 'string' && code !== '0x';
+  return { url, about, hasContract, head, clock, findings };
+}
+
+/**
+ * Leaves out what serves the chain id and has no contract of the deployment, where another endpoint has it: nothing that
+ * it says is about our chain. Where none has it, the deployment's own check says more.
+ */
+export function withoutStrangers(reports: readonly RpcReport[]): RpcReport[] {
+  const someHave = reports.some(({ hasContract }) => hasContract);
+  return reports.map((report) => {
+    const { about, url, head, hasContract } = report;
+    if (hasContract || head === null || !someHave) return report;
+    const says = `${hostOf(url)}: chain ${CHAIN_ID}, but no contract of DEPLOYMENT_FILE, which others have`;
+    const fix = 'it is behind or serves another chain, and is not used: take it out of RPC_URLS';
+    return { ...report, head: null, findings: [fail(about, says, fix)] };
+  });
 }
 
 const FAR_BEHIND_SECONDS = 10n;

@@ -64,10 +64,13 @@ export async function boot(
 }
 
 async function checkChain(context: SenderContext): Promise<boolean> {
-  const verdict = await context.rpc.servesChain(context.chainId);
+  const verdict = await context.rpc.servesChain();
   if (verdict.tag === 'foreign') {
     const ids = verdict.ids.join(' and ');
     throw new SenderStartError(`the RPC endpoints serve chain ${ids}, not ${context.chainId}`);
+  }
+  if (verdict.tag === 'empty') {
+    throw new SenderStartError('no RPC endpoint has the contracts that transactions go to');
   }
   return verdict.tag === 'right';
 }

@@ -232,7 +232,8 @@ describe('createRpc', () => {
       return await serve((body, response) => {
         const { id, method } = body as { id: number; method: string };
         if (method !== 'eth_chainId') chain.asked += 1;
-        const result = method === 'eth_chainId' ? chain.id : 'done';
+        const told: Record<string, string> = { eth_chainId: chain.id, eth_getCode: '0x60' };
+        const result = told[method] ?? 'done';
         if (chain.fails === true) response.writeHead(503).end();
         else response.end(JSON.stringify({ id, result }));
       });
@@ -246,26 +247,66 @@ describe('createRpc', () => {
       const port = createRpc({
         urls,
         timeoutMs: 1_000,
-        chainId: 4_663,
-        onForeign: (url, id) => foreign.push([url, id]),
+        chain: { id: 4_663 },
+        onForeign: (url, told) => foreign.push([url, told]),
       });
       rpc = port;
       const done = { tag: 'result', result: 'done' };
-      expect(await port.servesChain(4_663)).toEqual({ tag: 'right' });
+      expect(await port.servesChain()).toEqual({ tag: 'right' });
       for (let round = 0; round < 3; round += 1) {
         expect(await port.batch([call(1)])).toEqual([done]);
         expect((await port.untilResult(call(2))).at(-1)).toEqual(done);
         expect((await port.everywhere([call(3)]))[0]).toContainEqual(done);
       }
       expect(other.asked).toBe(0);
-      expect(foreign).toEqual([[urls[0], 1]]);
+      expect(foreign).toEqual([[urls[0], { tag: 'foreign', id: 1 }]]);
+    });
+
+    it('may have our id: where our contract has no code nothing is sent, until it has', async () => {
+      const contract = '0x00000000000000000000000000000000000c0de0';
+      const asked: string[] = [];
+      let code = '0x';
+      const url = await serve((body, response) => {
+        const { id, method } = body as { id: number; method: string };
+        asked.push(method);
+        const told: Record<string, string> = { eth_chainId: '0x1237', eth_getCode: code };
+        response.end(JSON.stringify({ id, result: told[method] ?? 'first' }));
+      });
+      const second = await serveChain({ id: '0x1237', asked: 0 });
+      const time = { now: 0 };
+      const told: unknown[] = [];
+      const port = createRpc({
+        urls: [url, second],
+        timeoutMs: 1_000,
+        clock: () => time.now,
+        chain: { id: 4_663, contract },
+        onForeign: (where, what) => told.push([where, what]),
+      });
+      rpc = port;
+      for (let round = 0; round < 10; round += 1) {
+        const answers = await port.untilResult(call(round));
+        expect(answers.at(-1)).toEqual({ tag: 'result', result: 'done' });
+        time.now += 1_000;
+      }
+      expect(new Set(asked)).toEqual(new Set(['eth_chainId', 'eth_getCode']));
+      expect(told).toEqual([[url, { tag: 'empty', contract }]]);
+      code = '0x60';
+      await vi.waitUntil(async () => {
+        time.now += 1_000;
+        const [answer] = await port.untilResult(call(1));
+        return answer?.tag === 'result' && answer.result === 'first';
+      }, WAIT);
     });
 
     it('are nobody to send through where there is none of ours', async () => {
       const other = { id: '0x1', asked: 0 };
-      const port = createRpc({ urls: [await serveChain(other)], timeoutMs: 1_000, chainId: 4_663 });
+      const port = createRpc({
+        urls: [await serveChain(other)],
+        timeoutMs: 1_000,
+        chain: { id: 4_663 },
+      });
       rpc = port;
-      expect(await port.servesChain(4_663)).toEqual({ tag: 'foreign', ids: [1] });
+      expect(await port.servesChain()).toEqual({ tag: 'foreign', ids: [1] });
       expect(await port.untilResult(call(1))).toMatchObject([{ tag: 'not_delivered' }]);
       expect(other.asked).toBe(0);
     });
@@ -279,7 +320,7 @@ describe('createRpc', () => {
       const port = createRpc({
         urls,
         timeoutMs: 1_000,
-        chainId: 4_663,
+        chain: { id: 4_663 },
         clock: () => time.now,
         onForeign: () => {
           foreign += 1;

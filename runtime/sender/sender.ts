@@ -19,7 +19,7 @@ import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { LocalAccount } from 'viem/accounts';
-import { FOREIGN_CHAIN } from '../chain/endpoint-chain.ts';
+import { foreignLine } from '../chain/endpoint-chain.ts';
 import { steadyNow } from '../clock.ts';
 import { redactUrl } from '../logger.ts';
 import { type Fence, Overtaken, unfenced } from '../store/lead.ts';
@@ -60,9 +60,11 @@ import type {
 import { Waits } from './waits.ts';
 import { type Wallet, Wallets } from './wallets.ts';
 
+type RpcPlace = { urls: readonly string[]; timeoutMs: number; contract?: `0x${string}` };
+
 export type SenderDeps<DB extends SenderTables> = {
-  /** Endpoints, best first; or a port of your own. */
-  rpc: { urls: readonly string[]; timeoutMs: number } | Rpc;
+  /** Endpoints, best first, and a contract that the chain has; or a port of your own. */
+  rpc: RpcPlace | Rpc;
   chainId: number;
   wallets: readonly LocalAccount[];
   /** Wallets that send only what names them in `from`, and take no other work: a treasury. None of `wallets`. */
@@ -377,15 +379,14 @@ class OneSender<DB extends SenderTables> implements Sender {
   }
 }
 
-function rpcOf(
-  options: { urls: readonly string[]; timeoutMs: number },
-  chainId: number,
-  logger: Logger,
-): Rpc {
+function rpcOf({ contract, ...options }: RpcPlace, id: number, logger: Logger): Rpc {
   return createRpc({
     ...options,
-    chainId,
-    onForeign: (url, chain) => logger.error({ endpoint: redactUrl(url), chain }, FOREIGN_CHAIN),
+    chain: { id, contract },
+    onForeign: (url, told) => {
+      const [fields, message] = foreignLine(told);
+      logger.error({ endpoint: redactUrl(url), ...fields }, message);
+    },
   });
 }
 
