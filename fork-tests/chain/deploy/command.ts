@@ -9,7 +9,13 @@ import type { Deployment } from '../../../contracts-abi/deployment.ts';
 import type { ReadClient } from '../client.ts';
 import { writeWhole } from '../files.ts';
 import { compare } from './checks.ts';
-import { type CoverOutlook, coverOutlook, readPlanPools, wasteLine } from './cover-depth.ts';
+import {
+  type CoverOutlook,
+  coverOutlook,
+  readPlanPools,
+  thinLines,
+  wasteLine,
+} from './cover-depth.ts';
 import { DeployError } from './errors.ts';
 import { boundGas, funds, grouped } from './gas.ts';
 import { Journal, type JournalHeader } from './journal.ts';
@@ -239,8 +245,10 @@ async function assertSameFile(config: DeployConfig, deployment: Deployment): Pro
 }
 
 async function sayOutlook(client: ReadClient, plan: ProtocolPlan, say: Say): Promise<CoverOutlook> {
-  const outlook = coverOutlook(plan, await readPlanPools(client, plan));
+  const now = await readPlanPools(client, plan);
+  const outlook = coverOutlook(plan, now);
   for (const line of outlook.lines) say(line);
+  for (const line of thinLines(plan, now)) say(`Warning: ${line}.`);
   const waste = wasteLine(outlook);
   if (waste !== null) say(`Warning: ${waste}.`);
   return outlook;

@@ -31,7 +31,7 @@ const MOVED = squareRoot((ONE * ONE * (BPS + MIN_COVER_WIDTH_BPS)) / BPS) - ONE;
 /** Gas of one more slot. */
 const SLOT_GAS = 22_000n;
 
-export type PoolNow = { sqrtPriceX96: bigint; fee: bigint };
+export type PoolNow = { sqrtPriceX96: bigint; fee: bigint; liquidity: bigint };
 export type PlanPools = {
   pools: ReadonlyMap<Address, PoolNow>;
   decimals: ReadonlyMap<Address, number>;
@@ -53,11 +53,12 @@ export async function readPlanPools(client: ReadClient, plan: ProtocolPlan): Pro
   for (const address of [plan.wethUsdgPool, ...parts.map(({ pool }) => pool)]) {
     if (address === null || pools.has(address)) continue;
     const read = { address, abi: uniswapV3PoolAbi } as const;
-    const [[sqrtPriceX96], fee] = await Promise.all([
+    const [[sqrtPriceX96], fee, liquidity] = await Promise.all([
       client.readContract({ ...read, functionName: 'slot0' }),
       client.readContract({ ...read, functionName: 'fee' }),
+      client.readContract({ ...read, functionName: 'liquidity' }),
     ]);
-    pools.set(address, { sqrtPriceX96, fee: BigInt(fee) });
+    pools.set(address, { sqrtPriceX96, fee: BigInt(fee), liquidity });
   }
   for (const { token: address } of parts) {
     if (decimals.has(address)) continue;
@@ -159,6 +160,31 @@ export function coverOutlook(plan: ProtocolPlan, now: PlanPools): CoverOutlook {
   const head =
     'Cover market, by the floors of liquidity that this plan sets for ever (minLiquidity) and prices of now:';
   return { lines: [head, ...lines], able, wastedSlots: wasted(plan, useful) };
+}
+
+/**
+ * A line for each pool that holds less liquidity by now than a floor of the plan: while it does, a basket on it has no
+ * reference (rule 1), and the floor is for ever. Pure.
+ */
+export function thinLines(
+  { baskets, wethUsdgPool, wethMinLiquidity }: ProtocolPlan,
+  { pools }: PlanPools,
+): string[] {
+  const needs = baskets.flatMap(({ ticker, constituents }) =>
+    constituents.flatMap(({ pool, viaWeth, minLiquidity }) => [
+      ...(pool === null ? [] : [{ ticker, pool, floor: minLiquidity }]),
+      ...(viaWeth ? [{ ticker, pool: wethUsdgPool, floor: wethMinLiquidity }] : []),
+    ]),
+  );
+  return [...pools].flatMap(([address, { liquidity }]) => {
+    const thin = needs.filter(({ pool, floor }) => pool === address && liquidity < floor);
+    const tickers = new Set(thin.map(({ ticker }) => ticker));
+    return tickers.size === 0
+      ? []
+      : [
+          `pool ${address} holds liquidity of ${liquidity}, and this plan sets ${thin[0]?.floor} as its least for ever: ${[...tickers].join(', ')} would have no reference until it holds more, and without one no order fills and no agent trades`,
+        ];
+  });
 }
 
 /** Raises as far as a cover market takes, of pools that no cover could hang on. */

@@ -123,6 +123,45 @@ describe('an unbroken run', () => {
   });
 });
 
+test('a plan whose floors of liquidity the pools do not reach by now says so', async () => {
+  const here = await run.another();
+  const planned = await here.call({ DEPLOY_PLAN_FILE: run.planFile }, '--dry-run');
+  expect(planned).toMatchObject({ code: 0, err: '' });
+  expect(planned.out).not.toContain('no reference');
+
+  const plan = JSON.parse(readFileSync(run.planFile, 'utf8')) as {
+    wethUsdgPool: string;
+    wethMinLiquidity: string;
+    baskets: {
+      ticker: string;
+      constituents: { pool: string; viaWeth: boolean; minLiquidity: string }[];
+    }[];
+  };
+  const raised = (floor: string, by: bigint) => (BigInt(floor) * by).toString();
+  const [part] = plan.baskets.find(({ ticker }) => ticker === 'CORE')?.constituents ?? [];
+  if (part === undefined) throw new Error('CORE has no constituent');
+  // A quarter of the liquidity is what the dry run plans: three times as much is there, five times is not.
+  part.minLiquidity = raised(part.minLiquidity, 5n);
+  plan.wethMinLiquidity = raised(plan.wethMinLiquidity, 3n);
+  const path = `${here.deploymentFile}.thin`;
+  writeFileSync(path, JSON.stringify(plan));
+  const thin = await here.call({ DEPLOY_PLAN_FILE: path }, '--dry-run');
+  expect(thin).toMatchObject({ code: 0, err: '' });
+  const warnings = thin.out.split('\n').filter((line) => line.includes('no reference'));
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toMatch(
+    new RegExp(
+      `^Warning: pool ${part.pool} holds liquidity of \\d+, and this plan sets ${part.minLiquidity} as`,
+    ),
+  );
+  expect(warnings[0]).toContain(': CORE would have');
+
+  plan.wethMinLiquidity = raised(plan.wethMinLiquidity, 2n);
+  writeFileSync(path, JSON.stringify(plan));
+  const both = await here.call({ DEPLOY_PLAN_FILE: path }, '--dry-run');
+  expect(both.out).toContain(`Warning: pool ${plan.wethUsdgPool} holds`);
+}, 120_000);
+
 describe('a run that cannot begin says why in a line, and sends nothing', () => {
   test('no ETH, no constituents, a busy key, a file in the way', async () => {
     const here = await run.another();
