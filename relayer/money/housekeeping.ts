@@ -11,6 +11,7 @@ import type { Sender } from '../../runtime/sender/types.ts';
 import { type Fence, unfenced } from '../../runtime/store/lead.ts';
 import { createTimedJobs, type TimedJobs } from '../../runtime/timed-jobs.ts';
 import type { MarksReader } from '../chain/marks.ts';
+import { pruneRelay } from '../pruning.ts';
 import type { RelayerConfig } from '../config.ts';
 import type { StoreTables } from '../store.ts';
 import { fundRulesOf, sweepRulesOf } from './options.ts';
@@ -126,6 +127,14 @@ export function createHousekeeping(
           if (askedAt === null) return;
           const lines = await purse.sweep({ ...sweepRulesOf(config), periodMs: 0 });
           await answerSweep(db, askedAt, lines.join('\n'));
+        }),
+      },
+      {
+        name: 'prune',
+        expression: '41 * * * *',
+        run: whileLeading(async () => {
+          const gone = await pruneRelay(db, { now: Date.now(), fence: deps.fence ?? unfenced });
+          if (gone.intents + gone.books + gone.slots > 0) logger.info(gone, 'old rows are gone');
         }),
       },
     ],
