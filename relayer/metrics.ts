@@ -8,6 +8,7 @@ export function watchRelay(
   read: {
     inFlight: () => number;
     gasSpentWei: () => bigint;
+    gasBudgetWei: bigint;
     limitedKeys: () => number;
     trailDropped: () => number;
   },
@@ -28,6 +29,10 @@ export function watchRelay(
   gauge('gas_spent_today_eth', 'ETH spent on gas in this UTC day.', () =>
     toNumber(read.gasSpentWei(), 18),
   );
+  gauge('gas_budget_left_eth', 'ETH that may still be spent on gas in this UTC day.', () => {
+    const left = read.gasBudgetWei - read.gasSpentWei();
+    return left > 0n ? toNumber(left, 18) : 0;
+  });
   gauge('rate_limited_keys_count', 'Session keys whose rate is remembered.', read.limitedKeys);
   gauge(
     'trail_lines_dropped_count',

@@ -149,6 +149,7 @@ export async function startRelayer(
   watchRelay(metrics, {
     inFlight: relay.inFlight,
     gasSpentWei: budget.spentWei,
+    gasBudgetWei: gasBudgetWei(config),
     limitedKeys: limiter.size,
     trailDropped: trail.dropped,
   });

@@ -101,6 +101,8 @@ describe('the treasury', () => {
     await running.money.runNow('balances');
     expect(await ethOf(wallet())).toBe(1n);
     expect(running.money.warning()).toContain('RELAY_TREASURY_DAILY_ETH');
+    const metrics = await (await fetch(`${running.url}/metrics`)).text();
+    expect(metrics).toContain('basket_relayer_wallets_low 1');
 
     const moves = await movesIn(relayerEnv(fork, data));
     expect(moves).toMatchObject([{ kind: 'fund', executed: 2, fundedWei: (ETH * 15n) / 10n }]);

@@ -57,6 +57,7 @@ export function createPurseOf(deps: MoneyDeps): Purse {
     }
   };
   const usdg = metrics.gauge('usdg_balance', 'USDG of a wallet, in dollars.', ['wallet']);
+  const low = metrics.gauge('wallets_low', 'Wallets that run out of ETH.');
   return createPurse({
     context: {
       moves: createMoves(db, {
@@ -90,6 +91,7 @@ export function createPurseOf(deps: MoneyDeps): Purse {
     refreshPrice,
     timeoutMs: config.RPC_TIMEOUT_MS,
     onUsdg: (wallet, amount) => usdg.set({ wallet }, Number(amount) / 1e6),
+    onLow: (wallets) => low.set(wallets),
   });
 }
 

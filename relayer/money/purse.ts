@@ -43,6 +43,8 @@ export type PurseDeps = {
   timeoutMs: number;
   /** Told of each wallet's USDG, base units. */
   onUsdg: (wallet: Address, usdg: bigint) => void;
+  /** Told how many wallets run out of ETH. */
+  onLow: (wallets: number) => void;
 };
 
 /** Of a plain transfer, what it pays for data on L1 included. */
@@ -129,6 +131,7 @@ export function createPurse(deps: PurseDeps): Purse {
         const low = own
           .filter(({ wei }) => wei < deps.fundRules.lowWei)
           .toSorted((a, b) => (a.wei < b.wei ? -1 : 1));
+        deps.onLow(low.length);
         warning = low.length === 0 ? null : low.map(lowText).join('; ');
         for (const holding of low) {
           if (alarms.lets(holding.wallet)) logger.warn({ low: lowText(holding) }, 'ETH runs out');
