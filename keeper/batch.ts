@@ -27,16 +27,20 @@ export type Ready = {
 };
 
 /**
- * Sends each of `ready` once: in a batch, or by itself. Never throws.
+ * Sends each of `ready` once: in a batch, or by itself. What is left when the time is over comes with a later tick.
+ * Never throws.
  * @param onFault told of each job whose own sending failed, or whose batch did
+ * @param isOver asked before each batch
  */
 export async function sendReady(
   context: KeeperContext,
   ready: readonly Ready[],
   world: World,
   onFault: (jobKey: string, fault: unknown) => Promise<void>,
+  isOver: () => boolean,
 ): Promise<void> {
   for (const members of cutIntoBatches(ready, context.batchMax)) {
+    if (isOver()) return;
     try {
       if (members.length > 1 && (await sendBatch(context, members, world))) continue;
     } catch (fault) {

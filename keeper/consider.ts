@@ -2,12 +2,9 @@
  * One job's way through a tick: may it be tried, is something under way, does it run, does it pay, send. Each step
  * that ends the way says why in the job's timeline. At most two RPC calls before the answer "lost", none after.
  */
-import { type Hex, keccak256, toBytes } from 'viem';
 import { nextAfterMined, standingOf } from './attempts.ts';
 import type { Ready } from './batch.ts';
 import type { ReadyPayout } from './payouts.ts';
-import { readWorkRevert } from './chain/revert.ts';
-import type { Simulation } from './chain/simulate.ts';
 import type { World } from './chain/world.ts';
 import { considerArming } from './consider-arming.ts';
 import { holdBack, sendForeign } from './consider-foreign.ts';
@@ -16,10 +13,11 @@ import { dutyTerms } from './duty-terms.ts';
 import { noteWhetherKnown } from './made-up.ts';
 import type { TickContext } from './tick-context.ts';
 import { applyEvent, decide, usdgText } from './outcome.ts';
-import { type FillVerdict, judgeFill } from './policy/fill.ts';
+import type { FillVerdict } from './policy/fill.ts';
 import { gate, type PatienceEvent } from './policy/patience.ts';
 import { judgeProfit } from './policy/profit.ts';
 import { type Considered, send, type Terms } from './send.ts';
+import { fingerprintOf, judgeVariants } from './variants.ts';
 import { isCover, isFill, kindOf, recurs, type Work } from './work.ts';
 
 /**
@@ -179,107 +177,14 @@ export async function consider(
   return 'decided';
 }
 
-/** Takes what is sent together with other work, or not beside it, which then is not sent here. */
 /** What one source's way needs says nothing of another's, nor a way of other length: a route may be dear or cheap. */
 const wayOf = ({ source, data }: Work): string => `${source}:${data.length}`;
 
+/** Takes what is sent together with other work, or not beside it, which then is not sent here. */
 export type Collect = {
   addFill: (ready: Ready) => void;
   addPayout: (ready: ReadyPayout) => void;
 };
-
-type Judged = {
-  variant: Work;
-  simulation: Simulation;
-  /** Null unless the simulation passed. */
-  verdict: FillVerdict | null;
-};
-
-/**
- * The first variant that runs and pays what it promises; where none does, the answer that says most. A source that
- * lists a job with bad swaps or a false promise does not stand before another that lists it well.
- */
-async function judgeVariants(
-  context: TickContext,
-  variants: readonly Work[],
-  world: World,
-): Promise<Judged> {
-  let kept: Judged | null = null;
-  for (const variant of distinct(variants)) {
-    const simulation = await context.simulator.simulate(
-      { from: context.executor, to: variant.contract, data: variant.data },
-      context.executor,
-      (data) => readWorkRevert(data, { kind: kindOf(variant), id: variant.id }),
-      // Of another service nothing is known: each of its calls is estimated by itself.
-      variant.type === 'foreign' ? { needsSender: true } : { alike: shapeOf(variant) },
-    );
-    const verdict =
-      simulation.tag === 'passed'
-        ? judgeFill(
-            { ...simulation, feeUsdg: feeReturned(variant, simulation.returned) },
-            variant.promisedUsdg,
-            world.market,
-            context.rules,
-          )
-        : null;
-    const judged = { variant, simulation, verdict };
-    const missedFloor = simulation.tag === 'reverted' && simulation.revert.tag === 'below_floor';
-    const variantsOwn =
-      missedFloor ||
-      verdict?.tag === 'short_fee' ||
-      // Another way to the same end may cost less gas.
-      verdict?.tag === 'does_not_pay' ||
-      (simulation.tag === 'reverted' &&
-        (simulation.revert.tag === 'other' ||
-          // Of the positions that this source names beside the first.
-          (variant.type === 'payout' && simulation.revert.tag === 'closed')));
-    if (!variantsOwn) return judged;
-    if (kept === null || saysMore(judged, kept)) kept = judged;
-  }
-  if (kept === null) throw new Error('a job was considered without a variant');
-  return kept;
-}
-
-/** Whether `judged` is the better answer where neither is sent: the one that lacks least, then the auction's. */
-function saysMore(judged: Judged, kept: Judged): boolean {
-  const lacks = ({ simulation, verdict }: Judged): bigint | null =>
-    verdict?.tag === 'does_not_pay' && simulation.tag === 'passed'
-      ? verdict.costUsdg - simulation.gainUsdg
-      : null;
-  const [mine, theirs] = [lacks(judged), lacks(kept)];
-  if (theirs !== null) return mine !== null && mine < theirs;
-  const { simulation } = judged;
-  return (
-    mine !== null || (simulation.tag === 'reverted' && simulation.revert.tag === 'below_floor')
-  );
-}
-
-/** Work of one type for one basket runs through the same constituents. */
-function shapeOf({ contract, type, ticker, data }: Work): string {
-  return `${contract}/${type}/${ticker}/${data.length}`;
-}
-
-/**
- * What the call says it pays: `fill` and the steps return the fee alone, `payout` behind the number of positions. What
- * another service returns means nothing here. A short answer claims nothing.
- */
-function feeReturned(work: Work, returned: Hex): bigint {
-  if (work.type === 'foreign') return 0n;
-  const words = work.type === 'payout' ? 2 : 1;
-  if (returned.length !== 2 + 64 * words) return 0n;
-  return BigInt(`0x${returned.slice(-64)}`);
-}
-
-/** One variant per calldata, with the least that anybody promises for it. */
-function distinct(variants: readonly Work[]): Work[] {
-  const byData = new Map<Hex, Work>();
-  for (const variant of variants) {
-    const held = byData.get(variant.data);
-    if (held === undefined || variant.promisedUsdg < held.promisedUsdg)
-      byData.set(variant.data, variant);
-  }
-  return [...byData.values()];
-}
 
 function unprofitable(
   verdict: Extract<FillVerdict, { tag: 'does_not_pay' }> | { tag: 'unknown_price' },
@@ -290,13 +195,4 @@ function unprofitable(
   }
   const detail = `fee ${usdgText(feeUsdg)}, needs ${usdgText(verdict.neededUsdg)} (gas ${usdgText(verdict.costUsdg)})`;
   return ['does_not_pay', detail, { tag: 'does_not_pay' }];
-}
-
-/** Stands for everything the sources say of a job. */
-function fingerprintOf(variants: readonly Work[]): string {
-  const said = variants.map(
-    (variant) =>
-      `${variant.data}/${variant.promisedUsdg}/${isFill(variant) ? variant.slippageBps : ''}`,
-  );
-  return keccak256(toBytes(said.join('|'))).slice(0, 18);
 }

@@ -109,7 +109,7 @@ test('what reverted in a block that a reorg took back and then was mined has its
   await opened(1);
   logs = [];
   state = included('reverted', false);
-  await settleAttempts(context, null);
+  await settleAttempts(context, null, () => false);
   expect(await journal.lastAttempt(job(1), 'foreign')).toMatchObject({
     outcome: 'reverted',
     feeUsdg: 0n,
@@ -117,7 +117,7 @@ test('what reverted in a block that a reorg took back and then was mined has its
   // The same bytes, in another block, between two looks.
   logs = transferOf(250_000n);
   state = included('mined', true);
-  await settleAttempts(context, null);
+  await settleAttempts(context, null, () => false);
   expect(await journal.lastAttempt(job(1), 'foreign')).toMatchObject({
     outcome: 'mined',
     feeUsdg: 250_000n,
@@ -132,7 +132,7 @@ test('the receipt of a batch is asked for once in a look, however many it carrie
   }
   logs = [];
   state = included('mined', false);
-  await settleAttempts(context, null);
+  await settleAttempts(context, null, () => false);
   expect(receipts).toBe(1);
   for (let index = 0; index < members; index += 1) {
     expect(await journal.lastAttempt(job(index + 1), 'foreign')).toMatchObject({
@@ -149,16 +149,16 @@ test('reverts are counted until the work is done, and count anew from there', as
   for (const reverts of [1, 2]) {
     await opened(1, undefined, (attempt += 1));
     state = included('reverted', true);
-    await settleAttempts(context, null);
+    await settleAttempts(context, null, () => false);
     expect(await revertsOf()).toBe(reverts);
   }
   await opened(1, undefined, (attempt += 1));
   state = included('mined', true);
-  await settleAttempts(context, null);
+  await settleAttempts(context, null, () => false);
   expect(await revertsOf()).toBe(0);
   await opened(1, undefined, (attempt += 1));
   state = included('reverted', true);
-  await settleAttempts(context, null);
+  await settleAttempts(context, null, () => false);
   expect(await revertsOf()).toBe(1);
 });
 
@@ -168,10 +168,10 @@ test('what moved a unit less than it had to is no execution: it counts as a reve
   logs = transferOf(1_484_999n);
   state = included('mined', true);
   await opened(1, undefined, 1, 1_485_000n);
-  await settleAttempts(context, null);
+  await settleAttempts(context, null, () => false);
   logs = transferOf(1_485_000n);
   await opened(2, undefined, 1, 1_485_000n);
-  await settleAttempts(context, null);
+  await settleAttempts(context, null, () => false);
   const last = async (number: number) => {
     const [timeline] = await journal.timeline(pad(`0x${number}`));
     return timeline?.decisions.at(-1)?.decision;

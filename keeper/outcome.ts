@@ -320,14 +320,19 @@ function receiptsOnce(orders: OrderReader): OrderReader {
   };
 }
 
-/** Looks up every attempt that is not settled yet. Bounded; the oldest first. */
+/**
+ * Looks up every attempt that is not settled yet. Bounded; the oldest first.
+ * @param isOver asked before each: what is left is looked up the next time
+ */
 export async function settleAttempts(
   context: KeeperContext,
   ethPrice: bigint | null,
-): Promise<number> {
+  isOver: () => boolean,
+): Promise<void> {
   const open = await context.journal.unsettled(200);
   const looking = { ...context, orders: receiptsOnce(context.orders) };
   for (const attempt of open) {
+    if (isOver()) return;
     const stored = await context.sender.get(attempt.carrier?.key ?? attempt.intentKey);
     if (stored !== null) {
       await recordOutcome(looking, attempt, stored.state, ethPrice);
@@ -340,5 +345,4 @@ export async function settleAttempts(
       });
     }
   }
-  return open.length;
 }

@@ -11,8 +11,17 @@ import type { AttemptKind, Work } from './work.ts';
 /** What is not broadcast within this time by the chain's clock is not worth sending any more. */
 export const SEND_WITHIN_SECONDS = 60n;
 
-/** What the tick needs to know of one order's way; a dry run's is `sent` where it would be. */
-export type Considered = 'waited' | 'decided' | 'collected' | 'sent' | 'chain_unavailable';
+/**
+ * What the tick needs to know of one order's way; a dry run's is `sent` where it would be. `not_sent`: our own sender
+ * did not take it, which says nothing against whoever listed it.
+ */
+export type Considered =
+  | 'waited'
+  | 'decided'
+  | 'collected'
+  | 'sent'
+  | 'not_sent'
+  | 'chain_unavailable';
 
 /** The bounds within which a transaction goes out, and what is expected of it. */
 export type Terms = {
@@ -64,7 +73,7 @@ export async function send(
       from === null ? 'no usable wallet' : `${from} alone may send it and is not usable`;
     await decide(context, jobKey, 'not_sent', which);
     await applyEvent(context, jobKey, { tag: 'wait', ms: 5_000 }, fingerprint);
-    return 'decided';
+    return 'not_sent';
   }
   const intentKey = intentKeyOf(kind, jobKey, attempt);
   const { ethPrice } = world.market;
@@ -101,5 +110,5 @@ export async function send(
   if (state.tag !== 'refused') await applyEvent(context, jobKey, { tag: 'progress' }, fingerprint);
   const row = await journal.lastAttempt(jobKey, kind);
   if (row !== null) await recordOutcome(context, row, state, ethPrice);
-  return 'sent';
+  return state.tag === 'refused' ? 'not_sent' : 'sent';
 }

@@ -209,7 +209,10 @@ export async function startTerm(
       // Only now: what it waited for, it waited for from the sender.
       await quiet;
       // What came to an end while draining belongs in the journal now, not at the next start.
-      if (fence.holds()) await settleAttempts(context, ethPrice());
+      if (fence.holds()) {
+        const endsAt = steadyNow() + QUIET_MS;
+        await settleAttempts(context, ethPrice(), () => steadyNow() > endsAt);
+      }
       await recorder.finish();
     },
   };
@@ -311,7 +314,7 @@ async function settleWithin(
 ): Promise<boolean> {
   const until = steadyNow() + ms;
   for (;;) {
-    await settleAttempts(context, ethPrice());
+    await settleAttempts(context, ethPrice(), () => steadyNow() > until);
     const open = await context.journal.unsettled(200);
     const waiting = open.filter(({ outcome }) => outcome !== 'mined' && outcome !== 'reverted');
     if (waiting.length === 0) return true;

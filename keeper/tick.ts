@@ -22,8 +22,14 @@ import { Throttle } from '../runtime/throttle.ts';
 import type { Distrust } from './distrust.ts';
 import { type CoverType, type Work, workKeyOf } from './work.ts';
 
-/** A tick starts no further order and no payout after this long; the rest comes first in nobody's way at the next. */
+/** A tick starts no further order after this long. */
 const TICK_BUDGET_MS = 20_000;
+/**
+ * What comes after the orders has a share of its own each: a chain that answers slowly, or a source that lists what
+ * takes long, uses up the tick's time every time, and what was found to pay would never be sent.
+ */
+const SEND_SHARE_MS = 5_000;
+const SETTLE_SHARE_MS = 5_000;
 /** So many orders in a row that the chain did not answer for end the tick: it is the chain, not the orders. */
 const FAULTS_UNTIL_CHAIN = 3;
 const IDLE_WORLD_MS = 5_000;
@@ -91,6 +97,12 @@ export function createTicker(options: {
     sourceOkMs: null,
     sourceFault: null,
     storeFault: null,
+  };
+
+  /** From now on: whether so long has passed, or the keeper stops. */
+  const overAfter = (ms: number, signal: AbortSignal): (() => boolean) => {
+    const endsAt = now() + ms;
+    return () => signal.aborted || now() > endsAt;
   };
 
   async function refused(
@@ -214,8 +226,7 @@ export function createTicker(options: {
     if (world === null) return;
     metrics.headBlock.set(Number(world.blockNumber));
     metrics.ethPrice.set(Number(world.market.ethPrice ?? 0n) / 1e18);
-    const endsAt = now() + TICK_BUDGET_MS;
-    const isOver = (): boolean => signal.aborted || now() > endsAt;
+    const isOver = overAfter(TICK_BUDGET_MS, signal);
     let faults = 0;
     const faulty: StoreFaults = { faults: [] };
     const turns = new Turns();
@@ -229,7 +240,8 @@ export function createTicker(options: {
       logger.error({ err, job: jobKey }, 'considering a job failed');
       await noteFault(jobKey, err, faulty);
     };
-    const sendCollected = (): Promise<void> => sendReady(context, ready.splice(0), world, faulted);
+    const sendCollected = (): Promise<void> =>
+      sendReady(context, ready.splice(0), world, faulted, overAfter(SEND_SHARE_MS, signal));
     await runBounded(
       takeTurns(orders, distrust.own),
       options.concurrency,
@@ -245,7 +257,7 @@ export function createTicker(options: {
           const considered = await consider(context, variants, world, collect);
           if (ready.length >= context.batchMax) await sendCollected();
           if (considered === 'chain_unavailable') faults += 1;
-          else if (considered !== 'waited') faults = 0;
+          else if (considered !== 'waited' && considered !== 'not_sent') faults = 0;
           if (considered === 'decided') turns.charge(variants);
         } catch (err) {
           await faulted(jobKey, err);
@@ -254,7 +266,7 @@ export function createTicker(options: {
       () => faulty.faults.length > 0 || faults >= FAULTS_UNTIL_CHAIN || isOver(),
     );
     await sendCollected();
-    await payouts.send(readyPayouts, faulted, isOver);
+    await payouts.send(readyPayouts, faulted, () => signal.aborted);
     const [storeFault] = faulty.faults;
     if (storeFault !== undefined) throw storeFault;
   }
@@ -270,7 +282,8 @@ export function createTicker(options: {
         const orders = await admitAll(answers);
         metrics.jobsListed.set(orders.size);
         await considerAll(orders, answers, signal);
-        await settleAttempts(context, options.world.status().world?.market.ethPrice ?? null);
+        const ethPrice = options.world.status().world?.market.ethPrice ?? null;
+        await settleAttempts(context, ethPrice, overAfter(SETTLE_SHARE_MS, signal));
         await context.dutyBudget.look();
         status.storeFault = null;
       } catch (error) {
