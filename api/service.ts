@@ -3,6 +3,7 @@ import type { PublicClient } from 'viem';
 import type { Deployment } from '../contracts-abi/deployment.ts';
 import { ApiError, type StatusOverride } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { AccountBooks } from './accounting/account-books.ts';
 import type { Ledger } from './accounting/ledger.ts';
 import type { LedgerTail } from './accounting/ledger-tail.ts';
 import type { RecentBalances } from './builds/recent-balances.ts';
@@ -38,6 +39,7 @@ export type Service = {
   due: DueIndex;
   unpaid: UnpaidPositions;
   ledger: Ledger;
+  accountBooks: AccountBooks;
   tail: LedgerTail;
   indexer: Indexer<ApiTables>;
   newest: NewestBlock;

@@ -8,6 +8,7 @@ import { createMetrics } from '../runtime/metrics.ts';
 import type { ReadinessCheck, ReadinessResult } from '../runtime/readiness.ts';
 import { alone, contend } from '../runtime/store/leadership.ts';
 import { openStore } from '../runtime/store/store.ts';
+import { AccountBooks } from './accounting/account-books.ts';
 import { Ledger } from './accounting/ledger.ts';
 import { LedgerTail } from './accounting/ledger-tail.ts';
 import { APPROVE_PATH } from './approval/approve-page.ts';
@@ -36,6 +37,8 @@ import { type ApiTables, apiMigrations } from './tables.ts';
 
 const EXECUTE_ROUTE = '/relay/v1/account/execute';
 const HTTP_CLOSE_MS = 5_000;
+/** A node that lags no further than this is answered from what is kept of an owner. */
+const KEPT_BELOW_BLOCKS = 1_000;
 
 export type RunningApi = Running & { url: string; port: number };
 
@@ -115,6 +118,11 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     due: new DueIndex(store.db),
     unpaid: new UnpaidPositions(store.db),
     ledger: new Ledger(store.db, (vault, time) => navs.navAt(vault, time)),
+    accountBooks: new AccountBooks(
+      store.db,
+      (vault, time) => navs.navAt(vault, time),
+      Math.max(config.INDEX_OVERLAP_BLOCKS, KEPT_BELOW_BLOCKS),
+    ),
     tail: new LedgerTail(client, deployment),
     accounts: new AccountAddresses(client, deployment),
     nonces: new NonceLanes(),

@@ -1,9 +1,14 @@
 /** The api's rows: all derived from the chain. */
 import { leadMigration } from '../runtime/store/lead.ts';
 import type { Migrations } from '../runtime/store/store.ts';
-import { type AccountingTables, accountingMigrations } from './accounting/tables.ts';
+import {
+  type AccountingTables,
+  accountingMigrations,
+  ownerRowMigrations,
+} from './accounting/tables.ts';
 import { type CoverTables, coverMigrations } from './cover/cover-tables.ts';
 import { type CheckpointTables, checkpointMigrations } from './indexer/checkpoints.ts';
+import { type EpochTables, epochMigrations } from './indexer/epoch.ts';
 import { type VaultTables, vaultMigrations } from './indexer/vault-set.ts';
 import { dueIndexMigrations } from './jobs/due-index.ts';
 import { dueSlotMigrations } from './jobs/due-slots.ts';
@@ -13,6 +18,7 @@ import { type ScheduleTables, scheduleMigrations } from './orders/schedule-table
 
 export type ApiTables = NavTables &
   CheckpointTables &
+  EpochTables &
   OrderTables &
   VaultTables &
   AccountingTables &
@@ -30,4 +36,6 @@ export const apiMigrations: Migrations = {
   ...dueIndexMigrations,
   ...dueSlotMigrations,
   'api-009-lead': leadMigration,
+  ...epochMigrations,
+  ...ownerRowMigrations,
 };

@@ -9,9 +9,10 @@ import { ApiError } from '../../runtime/errors.ts';
 import type { Checkpoint } from '../indexer/checkpoints.ts';
 import { MINUTE, startOf } from '../nav/minutes.ts';
 import type { Service } from '../service.ts';
+import type { Question } from './account-books.ts';
 import { type Basis, NOTHING } from './cost-basis.ts';
 import { type Holding, readHoldings } from './holdings.ts';
-import { type AccountRow, accountRows } from './ledger.ts';
+import { type AccountRow, accountRows } from './owner-rows.ts';
 
 /** Blocks that are read from the chain on behalf of one request at most; the index goes through more in less time. */
 const MOST_TAIL_BLOCKS = 1_000;
@@ -38,7 +39,7 @@ export async function accountAtHead(
 ): Promise<Account> {
   const deadline = Date.now() + SETTLE_MS;
   for (let pause = FIRST_PAUSE_MS; ; pause *= 2) {
-    const found = await attempt(service, owner, navNow);
+    const found = await attempt(service, { owner, navNow, deadline });
     if (found.tag === 'settled') return found.account;
     const left = deadline - Date.now();
     if (left <= 0) {
@@ -51,20 +52,22 @@ export async function accountAtHead(
 
 async function attempt(
   service: Service,
-  owner: Address,
-  navNow: (vault: Address) => bigint,
+  asked: Pick<Question, 'owner' | 'navNow' | 'deadline'>,
 ): Promise<Attempt> {
-  const { client, ledger, tail, marks } = service;
-  const indexed = await ledger.accountOf(owner);
-  if (indexed === null) return unsettled('the index is still reading the chain');
+  const { client, accountBooks, tail, marks } = service;
+  const { owner } = asked;
+  const reading = await accountBooks.reading();
+  if (reading === null) return unsettled('the index is still reading the chain');
   const { baskets } = marks.catalog();
-  const { upTo } = indexed;
+  const { upTo } = reading;
   const [held, cursor] = await Promise.all([
     readHoldings(service, baskets, owner),
     blockAt(client, upTo),
   ]);
   if (cursor === 'another') return unsettled('the chain was reorganised under the index');
-  const rows = indexed.rows.filter(({ block }) => block <= held.block);
+  const to = Math.min(upTo.block, held.block);
+  let books = await accountBooks.basisAt({ ...asked, reading, to });
+  if (books === null) return unsettled('the transfers of this address are still being read');
   if (held.block > upTo.block) {
     const missing = held.block - upTo.block;
     if (missing > MOST_TAIL_BLOCKS) return unsettled(`the index is ${missing} blocks behind`);
@@ -77,10 +80,11 @@ async function attempt(
     if (!(await pricesKnown(service, fresh, cursor))) {
       return unsettled('the index has not read the price that shares arrived at yet');
     }
-    rows.push(...fresh);
+    books = await accountBooks.extended(books, fresh, asked);
   }
-  const books = await ledger.basisOf(rows, owner, navNow);
-  return judge(held.holdings, books);
+  const found = judge(held.holdings, books);
+  if (found.tag === 'unsettled') accountBooks.forget(owner);
+  return found;
 }
 
 function judge(holdings: readonly Holding[], books: ReadonlyMap<Address, Basis>): Attempt {
@@ -113,14 +117,14 @@ async function blockAt(
  * whole of it.
  */
 async function pricesKnown(
-  { ledger }: Service,
+  { accountBooks }: Service,
   rows: readonly AccountRow[],
   indexedTo: number | null,
 ): Promise<boolean> {
   for (const row of rows) {
     if (row.of === 'trade') continue;
     if (indexedTo === null || indexedTo < startOf(row.time, MINUTE)) return false;
-    if (!(await ledger.knowsNavAt(row.vault as Address, row.time))) return false;
+    if (!(await accountBooks.knowsNavAt(row.vault as Address, row.time))) return false;
   }
   return true;
 }

@@ -10,6 +10,7 @@
  * So, without transfers: realised + (value - cost) = value - (paid - received), to the base unit.
  */
 import { mulDivDown, mulDivUp } from '../../contracts-abi/rounding.ts';
+import type { TradeRow } from './tables.ts';
 
 export type Entry =
   | { tag: 'buy'; shares: bigint; paid: bigint }
@@ -53,4 +54,19 @@ export function apply(basis: Basis, entry: Entry): Basis {
 /** A part of the cost, rounded up; the whole for all shares. */
 function costOf(basis: Basis, shares: bigint): bigint {
   return shares === 0n ? 0n : mulDivUp(basis.cost, shares, basis.shares);
+}
+
+/** What a buy cost or a sale brought in, all fees counted. */
+export function paidOrReceived(trade: TradeRow): bigint {
+  const fees = BigInt(trade.protocol_fee) + BigInt(trade.executor_fee) + BigInt(trade.network_fee);
+  const gross = BigInt(trade.gross);
+  // A network fee may exceed what a tiny sale brings in: it is paid all the same, out of other USDG.
+  return trade.kind === 'buy' ? gross + fees : gross - fees;
+}
+
+export function entryOfTrade(trade: TradeRow): Entry {
+  const shares = BigInt(trade.shares);
+  return trade.kind === 'buy'
+    ? { tag: 'buy', shares, paid: paidOrReceived(trade) }
+    : { tag: 'sell', shares, received: paidOrReceived(trade) };
 }

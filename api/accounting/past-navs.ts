@@ -23,6 +23,35 @@ export async function pastNav(
   return (await navAt(vault, moment.time)) ?? (await tradedNav(db, vault, moment.block));
 }
 
+/** `fromHistory`: the NAV of that time, which the history tells the same for ever. */
+export type ArrivalNav = { nav: bigint | null; fromHistory: boolean };
+
+/** NAVs that shares arrived at, for rows that are worked out together: each moment is looked up once. */
+export class ArrivalNavs {
+  readonly #db: Kysely<AccountingTables>;
+  readonly #navAt: NavAt;
+  readonly #known = new Map<string, ArrivalNav>();
+
+  constructor(db: Kysely<AccountingTables>, navAt: NavAt) {
+    this.#db = db;
+    this.#navAt = navAt;
+  }
+
+  /** As `pastNav`. */
+  async at(vault: Address, { time, block }: Moment): Promise<ArrivalNav> {
+    const key = `${vault}:${block}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const nav = await this.#navAt(vault, time);
+    const found =
+      nav === null
+        ? { nav: await tradedNav(this.#db, vault, block), fromHistory: false }
+        : { nav, fromHistory: true };
+    this.#known.set(key, found);
+    return found;
+  }
+}
+
 async function tradedNav(
   db: Kysely<AccountingTables>,
   vault: Address,

@@ -107,3 +107,25 @@ export const accountingMigrations: Migrations = {
     },
   },
 };
+
+/** An owner's rows in chain order, from any place on, without sorting all of them. */
+const ORDERED = [
+  { table: 'share_transfer', column: 'sender', before: 'share_transfer_sender' },
+  { table: 'share_transfer', column: 'receiver', before: 'share_transfer_receiver' },
+  { table: 'trade', column: 'owner', before: 'trade_owner' },
+] as const;
+
+export const ownerRowMigrations: Migrations = {
+  'api-011-owner-rows': {
+    up: async (db) => {
+      for (const { table, column, before } of ORDERED) {
+        await db.schema.dropIndex(before).execute();
+        await db.schema
+          .createIndex(`${before}_order`)
+          .on(table)
+          .columns([column, 'block', 'log_index'])
+          .execute();
+      }
+    },
+  },
+};

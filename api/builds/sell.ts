@@ -97,7 +97,8 @@ async function readSale(
   if (request.shares !== 'max')
     return await attempt(service, basket, request, block, request.shares);
   // The index knows every transfer up to a second ago; whatever it says, the chain has the last word.
-  const indexed = await service.ledger.walletShares(basket.vault, request.address).catch(() => 0n);
+  const indexed =
+    (await service.ledger.walletShares(basket.vault, request.address).catch(() => null)) ?? 0n;
   const guess = indexed > 0n ? indexed : balances.guess(basket.vault, request.address);
   const first = await attempt(
     service,

@@ -20,6 +20,7 @@ import {
   writeCheckpoint,
   writeIdentity,
 } from './checkpoints.ts';
+import { beginEpoch, type EpochTables } from './epoch.ts';
 import { HeadWatch } from './head-watch.ts';
 import type { WriteTransaction } from './lead.ts';
 import { inChainOrder, LogReader } from '../../runtime/chain/log-reader.ts';
@@ -28,7 +29,7 @@ import { Routing } from './routing.ts';
 import type { VaultSet, VaultTables } from './vault-set.ts';
 
 /** What the indexer itself keeps. */
-export type IndexerTables = CheckpointTables & VaultTables;
+export type IndexerTables = CheckpointTables & VaultTables & EpochTables;
 
 export type IndexerOptions<DB extends IndexerTables> = {
   client: PublicClient;
@@ -207,9 +208,11 @@ export class Indexer<DB extends IndexerTables> {
       await this.#rollBackTo(startBlock - 1);
     }
     if (stored !== identity) {
-      await this.#options.write((trx) =>
-        writeIdentity(trx as unknown as Transaction<IndexerTables>, identity),
-      );
+      await this.#options.write(async (trx) => {
+        const own = trx as unknown as Transaction<IndexerTables>;
+        await writeIdentity(own, identity);
+        await beginEpoch(own);
+      });
     }
     this.#cursor = await latestCheckpoint(db);
     await this.#options.vaults.load(db);
@@ -287,6 +290,7 @@ export class Indexer<DB extends IndexerTables> {
         for (const projection of projections) await projection.forget?.(trx, gone);
       }
       await dropCheckpointsAbove(own, block);
+      await beginEpoch(own);
     });
     this.#cursor = await latestCheckpoint(this.#ownDb());
     await vaults.load(this.#ownDb());
@@ -325,7 +329,10 @@ export class Indexer<DB extends IndexerTables> {
     await write(async (trx) => {
       const own = trx as unknown as Transaction<IndexerTables>;
       await vaults.apply(own, logs);
-      if (discovered) await vaults.load(own);
+      if (discovered) {
+        await vaults.load(own);
+        await beginEpoch(own);
+      }
       const wanting = discovered ? this.#routing() : routing;
       for (const [projection, wanted] of wanting.sort(logs)) {
         await projection.apply(trx, wanted);

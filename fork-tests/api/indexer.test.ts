@@ -15,6 +15,8 @@ import { rpc } from '../anvil.ts';
 import { useFork } from '../harness/fork.ts';
 import { usePostgres } from '../harness/postgres.ts';
 import { type Proxy, type RpcReply, type RpcRequest, startProxy } from '../proxy/proxy.ts';
+import { NOWHERE, nextRows } from '../../api/accounting/owner-rows.ts';
+import { readEpoch } from '../../api/indexer/epoch.ts';
 import { selectorOf } from '../../api/indexer/log-words.ts';
 import {
   addressWord,
@@ -56,6 +58,9 @@ beforeAll(async () => {
   await story.cancelCover('alice', await story.requestCover('alice'));
   await story.settleCover('erin', await story.requestCover('alice'));
 });
+
+const rowsOfAlice = async ({ store, indexer }: IndexUnderTest) =>
+  (await nextRows(store.db, story.address('alice').toLowerCase(), NOWHERE, indexer.height)).rows;
 
 beforeEach(async () => {
   proxy = await startProxy(fork.url);
@@ -174,6 +179,7 @@ describe('the rows', () => {
       });
       await followed.catchUp();
       const kept = await followed.dump();
+      const epoch = await readEpoch(followed.store.db);
       const snapshot = await fork.client.snapshot();
       await story.exit('alice', SHARE / 2n, false);
       for (let block = 0; block < 6; block += 1) {
@@ -197,6 +203,7 @@ describe('the rows', () => {
         missing.remove();
       }
       expect(await followed.dump()).toBe(doomed);
+      expect(await readEpoch(followed.store.db)).toBe(epoch);
       const before = followed.indexer.generation;
       await fork.client.revert({ id: snapshot });
       // Gone back and not grown: the chain has none of the blocks that the rows are of, and no others either.
@@ -209,6 +216,12 @@ describe('the rows', () => {
       await followed.sync();
       expect(await followed.dump()).toBe(await freshRows());
       expect(followed.indexer.current).toBe(true);
+      // What was worked out from the rows that are gone is not taken for true.
+      expect(await readEpoch(followed.store.db)).not.toBe(epoch);
+      const fresh = await index();
+      await fresh.catchUp();
+      expect((await rowsOfAlice(followed)).length).toBeGreaterThan(5);
+      expect(await rowsOfAlice(followed)).toEqual(await rowsOfAlice(fresh));
     },
   );
 
@@ -243,11 +256,14 @@ describe('the rows', () => {
     const growing = await index({ deployment: fewer, through: proxy.url });
     await growing.catchUp();
     const lacking = await growing.dump();
+    const epoch = await readEpoch(growing.store.db);
     await fork.warp(5);
     await fork.warp(5);
     await fork.warp(5);
     await growing.catchUp();
     const grown = await growing.dump();
+    // Old blocks were read again: rows came where none were.
+    expect(await readEpoch(growing.store.db)).not.toBe(epoch);
     const sharesOnly = (rows: string) => rows.split('\n').filter((row) => row.includes('"sender"'));
     expect(sharesOnly(grown).length).toBeGreaterThan(sharesOnly(lacking).length + 8);
     expect(sharesOnly(grown)).toEqual(sharesOnly(await freshRows()));

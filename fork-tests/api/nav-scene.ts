@@ -3,6 +3,7 @@ import type { Address } from 'viem';
 import { Catalog } from '../../api/catalog/catalog.ts';
 import { readCatalog } from '../../api/catalog/read-catalog.ts';
 import { type CheckpointTables, checkpointMigrations } from '../../api/indexer/checkpoints.ts';
+import { type EpochTables, epochMigrations } from '../../api/indexer/epoch.ts';
 import { Indexer } from '../../api/indexer/indexer.ts';
 import { LogReader } from '../../runtime/chain/log-reader.ts';
 import { VaultSet, type VaultTables, vaultMigrations } from '../../api/indexer/vault-set.ts';
@@ -15,7 +16,7 @@ import { createLogger } from '../../runtime/logger.ts';
 import { openStore } from '../../runtime/store/store.ts';
 import type { Fork } from '../harness/fork.ts';
 
-type Tables = NavTables & CheckpointTables & VaultTables;
+type Tables = NavTables & CheckpointTables & EpochTables & VaultTables;
 
 export type NavScene = {
   navs: NavHistory;
@@ -32,7 +33,12 @@ export async function openNavScene(fork: Fork, maxRange = 10_000): Promise<NavSc
   const logger = createLogger('test', process.env.TEST_LOG_LEVEL ?? 'fatal');
   const store = await openStore<Tables>({
     url: 'file::memory:',
-    migrations: { ...navMigrations, ...checkpointMigrations, ...vaultMigrations },
+    migrations: {
+      ...navMigrations,
+      ...checkpointMigrations,
+      ...epochMigrations,
+      ...vaultMigrations,
+    },
   });
   const { db } = store;
   const client = createChainClient({
