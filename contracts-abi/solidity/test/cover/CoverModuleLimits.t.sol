@@ -60,6 +60,22 @@ contract CoverModuleLimitsTest is CoverActions {
         assertEq(coverModule.usageOf(account, key), 2 * costOf(60, 20e6), "the day was taken back");
     }
 
+    /// The limits are counted apart: an owner who lowers that of trades under what the day has seen leaves cover its own,
+    /// though its network fee is counted beside the trades.
+    function test_a_take_pays_its_fee_though_the_day_has_traded_more_than_is_allowed_by_now() public {
+        run(buyAction(tech, 1e18));
+        ISessionModule.GrantTerms memory terms = coverTerms();
+        (terms.dailyLimit, terms.coverDailyLimit) = (50e6, 60e6);
+        grantAgain(terms);
+        uint256 id = placeOffer(weekTerms(300, 20e6));
+        ICoverModule.CoverAction memory action = takeAction(id, 60, costOf(60, 20e6));
+        action.fee = 100_000;
+        runCover(action);
+        (uint256 turnover, uint256 fees) = module.usageOf(account, key);
+        assertGt(turnover, terms.dailyLimit);
+        assertEq(fees, 100_000);
+    }
+
     function _take(uint256[] memory ids, uint64[] memory amounts, uint256 coverUsd, uint256 limit)
         private
         view
