@@ -148,6 +148,7 @@ contract ExitEscrowTest is OrderFixture {
         uint256 fee = exits.fill(id, swaps, address(0));
 
         (uint256 gross, uint256 protocolFee, uint256 executorFee, uint256 net) = lastFill(address(exits));
+        assertTold(id, alice, keeper, SHARES);
         assertGe(gross, floor);
         assertEq(fee, executorFee);
         assertEq(executorFee, exits.executorFeeOf(gross));

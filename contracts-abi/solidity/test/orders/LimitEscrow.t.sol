@@ -111,6 +111,7 @@ contract LimitEscrowTest is OrderFixture {
         uint256 fee = limits.fill(id, swaps, address(0));
 
         (uint256 gross, uint256 protocolFee, uint256 executorFee, uint256 refund) = lastFill(address(limits));
+        assertTold(id, alice, keeper, vault.balanceOf(alice));
         assertGe(vault.balanceOf(alice), floor);
         assertEq(fee, limits.executorFeeOf(gross));
         assertEq(executorFee, fee);

@@ -50,10 +50,17 @@ abstract contract OrderFills is OrderBooks {
         before.treasuryUsdg = usdg.balanceOf(treasury);
     }
 
+    function _checkTold(Book storage book, Before memory before, address payee) private {
+        uint256 shares = _isExit(book) ? before.amount : vault.balanceOf(book.owner) - before.ownerShares;
+        bytes memory expected = abi.encode(Told(book.id, book.owner, address(vault), payee, shares));
+        _note(keccak256(abi.encode(told)) == keccak256(expected), "a fill was told as another");
+    }
+
     /// Invariants 9, 10 and 12 in figures of their own, then the books.
     function _checkFill(Book storage book, Before memory before, address payee, uint256 fee) internal {
         (uint256 gross, uint256 protocolFee, uint256 executorFee, uint256 net) =
             lastFill(address(book.escrow));
+        _checkTold(book, before, payee);
         _note(fee == executorFee && fee == _executorFee(gross), "executor fee off its formula");
         _note(fee == book.escrow.executorFeeOf(gross), "executorFeeOf says another fee");
         _note(protocolFee == (gross * 20 + 9_999) / 10_000, "protocol fee off its formula");

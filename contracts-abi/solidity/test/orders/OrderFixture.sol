@@ -18,10 +18,19 @@ import {Vm} from "../support/Vm.sol";
 
 /// The three escrows over the fixture's TECH basket (18, 8 and 18 decimals; one leg through WETH), about $100 a share.
 abstract contract OrderFixture is ProtocolFixture {
+    struct Told {
+        bytes32 id;
+        address owner;
+        address vault;
+        address executor;
+        uint256 shares;
+    }
+
     ExitEscrow internal exits;
     LimitEscrow internal limits;
     ScheduleEscrow internal schedules;
     BasketVault internal vault;
+    Told internal told; // by the OrderFilled that `lastFill` found
     address internal alice;
     address internal bob;
     address internal keeper;
@@ -206,7 +215,7 @@ abstract contract OrderFixture is ProtocolFixture {
 
     // ---------------------------------------------------------------- what happened
 
-    /// The last OrderFilled of `escrow` among the recorded logs.
+    /// The figures of the last OrderFilled of `escrow` among the recorded logs; the rest of it into `told`.
     function lastFill(address escrow)
         internal
         returns (uint256 gross, uint256 protocolFee, uint256 executorFee, uint256 net)
@@ -217,9 +226,17 @@ abstract contract OrderFixture is ProtocolFixture {
             if (log.emitter != escrow || log.topics[0] != IOrderEscrow.OrderFilled.selector) continue;
             (,, gross, protocolFee, executorFee, net) =
                 abi.decode(log.data, (address, uint256, uint256, uint256, uint256, uint256));
+            (told.executor, told.shares) = abi.decode(log.data, (address, uint256));
+            told.id = log.topics[1];
+            told.owner = address(uint160(uint256(log.topics[2])));
+            told.vault = address(uint160(uint256(log.topics[3])));
             return (gross, protocolFee, executorFee, net);
         }
         fail("no fill was recorded");
+    }
+
+    function assertTold(bytes32 id, address owner, address executor, uint256 shares) internal view {
+        assertEq(abi.encode(told), abi.encode(Told(id, owner, address(vault), executor, shares)));
     }
 
     /// The figures of a BelowFloor; fails on any other revert.

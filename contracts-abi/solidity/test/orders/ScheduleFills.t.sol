@@ -33,6 +33,7 @@ contract ScheduleFillsTest is OrderFixture {
 
         (uint256 gross, uint256 protocolFee, uint256 executorFee, uint256 refund) =
             lastFill(address(schedules));
+        assertTold(id, alice, keeper, vault.balanceOf(alice));
         assertGe(vault.balanceOf(alice), floor);
         assertEq(fee, schedules.executorFeeOf(gross));
         assertEq(executorFee, fee);
