@@ -6,8 +6,8 @@ export const PASTED_KEY_WARNING =
   'this is 32 bytes, not an address: if it is a private key, treat it as leaked and move the funds now; this service never needs a private key';
 
 /** True for 32 bytes of hex where an address (20 bytes) belongs. */
-export function looksLikePrivateKey(text: string): boolean {
-  return /^(0x)?[0-9a-fA-F]{64}$/.test(text.trim());
+function looksLikePrivateKey(text: string): boolean {
+  return /^(?:0x)?[0-9a-f]{64}$/i.test(text.trim());
 }
 
 /** 0x and 40 hex characters in any case, to a checksummed address. The value is never echoed. */

@@ -1,5 +1,6 @@
 /** Pages for people: files that are the same for everybody, under a security policy of the page's own. */
 import { createHash } from 'node:crypto';
+import { holdsSecret } from '../../runtime/http/access-log.ts';
 import type { SharedBody } from '../../runtime/http/shared-body.ts';
 import type { RouteContext } from './context.ts';
 import { sendSerialised } from './json-body.ts';
@@ -30,7 +31,9 @@ export function mountPage(http: RouteContext['http'], page: Page): void {
       // Express also answers the path with a slash at its end, under which the page's addresses would not hold.
       if (path === page.path && request.path.endsWith('/')) {
         const query = request.originalUrl.split('?')[1];
-        response.redirect(308, `..${path}${query === undefined ? '' : `?${query}`}`);
+        // A key that was pasted into the address is not sent back.
+        const kept = query === undefined || holdsSecret(query) ? '' : `?${query}`;
+        response.redirect(308, `..${path}${kept}`);
         return;
       }
       const body = await file();

@@ -5,7 +5,8 @@
 import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
 import type { Request, RequestHandler } from 'express';
 import { ApiError } from '../../runtime/errors.ts';
-import { looksLikePrivateKey, PASTED_KEY_WARNING } from '../../runtime/schema.ts';
+import { redactSecrets } from '../../runtime/logger.ts';
+import { PASTED_KEY_WARNING } from '../../runtime/schema.ts';
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 /** An address to listen on that is no address to be called by. */
@@ -43,15 +44,21 @@ function bracketed(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
 }
 
+/** A name and a port at most: the check reads a URL out of it, in which `evil@localhost` and `localhost/x` name us. */
+function isPlain(host: string | undefined): boolean {
+  return host !== undefined && /^[^@/\\?#]+$/.test(host);
+}
+
 /** 403 for names and pages that are not ours. Neither is repeated: both are the client's text. */
 export function refuseStrangers(hostnames: string[]): RequestHandler {
   return (request, response, next) => {
     const { host, origin } = request.headers;
-    const refusal = !validateHostHeader(host, hostnames).ok
-      ? 'this Host is not served here: the operator can add it to MCP_ALLOWED_HOSTS'
-      : !validateOriginHeader(origin, hostnames).ok
-        ? 'pages of this Origin may not call: the operator can add its host to MCP_ALLOWED_HOSTS'
-        : null;
+    const refusal =
+      !isPlain(host) || !validateHostHeader(host, hostnames).ok
+        ? 'this Host is not served here: the operator can add it to MCP_ALLOWED_HOSTS'
+        : !validateOriginHeader(origin, hostnames).ok
+          ? 'pages of this Origin may not call: the operator can add its host to MCP_ALLOWED_HOSTS'
+          : null;
     if (refusal === null) {
       next();
       return;
@@ -102,7 +109,7 @@ function problemOf(request: Request): ApiError | null {
     return invalid('id: expected a string or a whole number');
   }
   // An id is sent back as it came: not this one.
-  if (typeof id === 'string' && looksLikePrivateKey(id))
+  if (typeof id === 'string' && redactSecrets(id) !== id)
     return invalid(`id: ${PASTED_KEY_WARNING}`);
   return null;
 }

@@ -38,6 +38,8 @@ describe('who may call', () => {
     ['a page without an origin', () => `127.0.0.1:${port()}`, 'null', 403],
     ['a Host that is none', () => 'a b', undefined, 403],
     ['a key for a Host', () => SECRET, undefined, 403],
+    ['a user at this machine', () => `evil@127.0.0.1:${port()}`, undefined, 403],
+    ['a path on this machine', () => `127.0.0.1:${port()}/evil`, undefined, 403],
   ])('%s', async (_, host, origin, status) => {
     const answer = await post(api.url, ping, {
       ...both,
@@ -64,6 +66,7 @@ describe('what a message is', () => {
     ['JSON-RPC 1.0', { ...ping, jsonrpc: '1.0' }, 400, -32_600],
     ['an id that is an object', { ...ping, id: {} }, 400, -32_600],
     ['an id that is a key', { ...ping, id: SECRET }, 400, -32_600],
+    ['an id with a key in it', { ...ping, id: `call-${SECRET}` }, 400, -32_600],
     ['a body over the limit', { ...ping, params: { x: 'x'.repeat(300_000) } }, 413, -32_000],
   ])('%s is refused', async (_, body, status, code) => {
     const answer = await post(api.url, body, both);

@@ -19,7 +19,7 @@ import { LogLines, type WireRequest, wireRequest } from './wire-request.ts';
 
 /** Sixty-four digits that nothing else contains, as a key may be spelled. */
 const DIGITS = 'deadc0de5ec4e700'.repeat(4);
-const SPELLINGS = [`0x${DIGITS}`, DIGITS, DIGITS.toUpperCase()];
+const SPELLINGS = [`0x${DIGITS}`, DIGITS, `0X${DIGITS.toUpperCase()}`];
 
 const HEADERS = [
   'x-request-id',
@@ -79,6 +79,7 @@ function pastings(endpoint: Endpoint, parts: Parts, secret: string): WireRequest
     ),
     ...[secret, encoded].flatMap((text) => [
       { ...plain, path: `${pathsOf(endpoint)[0]}/${text}` },
+      { ...plain, path: `${pathsOf(endpoint)[0]}/?${text}` },
       { ...plain, path: `${plain.path}${joint}fields=${text}` },
       { ...plain, path: `${plain.path}${joint}${text}=1` },
       { ...plain, path: `${plain.path}${joint}key=${text}` },

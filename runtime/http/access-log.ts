@@ -10,15 +10,25 @@ export const OPERATOR_PATHS: ReadonlySet<string> = new Set(['/health', '/ready',
 const SHORTEST_SECRET = 64;
 const MAX_LOGGED_URL = 300;
 
+/** Whether 32 bytes of hex stand in a request target, percent-encoded or not. */
+export function holdsSecret(url: string): boolean {
+  const decoded = decodedUrl(url);
+  return redactSecrets(decoded) !== decoded || redactSecrets(url) !== url;
+}
+
+function decodedUrl(url: string): string {
+  try {
+    return decodeURIComponent(url);
+  } catch {
+    // expected: not every URL is valid
+    return url;
+  }
+}
+
 /** A request target as it may be logged: 32 bytes of hex are left out, percent-encoded ones too. */
 export function loggableUrl(url: string): string {
   if (url.length < SHORTEST_SECRET) return url;
-  let decoded = url;
-  try {
-    decoded = decodeURIComponent(url);
-  } catch {
-    // expected: not every URL is valid
-  }
+  const decoded = decodedUrl(url);
   const shown = redactSecrets(decoded) === decoded ? redactSecrets(url) : redactSecrets(decoded);
   return shown.slice(0, MAX_LOGGED_URL);
 }
@@ -28,10 +38,16 @@ const CLIENT_GONE = 499;
 
 const METHODS = new Set(['GET', 'POST', 'HEAD', 'OPTIONS']);
 
-/** Faults behind answers of 500, for the log line: the answer itself says nothing of them. */
-const faults = new WeakMap<ServerResponse, Error>();
+/** What stands behind an answer of 5xx, for its log line. */
+export type Fault =
+  /** Unexpected: the answer itself says nothing of it. */
+  | { err: Error }
+  /** Told to the client in these words too. */
+  | { why: string };
 
-export function keepFault(response: ServerResponse, fault: Error): void {
+const faults = new WeakMap<ServerResponse, Fault>();
+
+export function keepFault(response: ServerResponse, fault: Fault): void {
   faults.set(response, fault);
 }
 
@@ -74,12 +90,11 @@ export function exchangeRecorder(logger: Logger, metrics: Metrics): (exchange: E
     const level = status >= 500 ? 'warn' : 'debug';
     const url = request.url ?? '';
     if (!logger.isLevelEnabled(level) || OPERATOR_PATHS.has(url)) return;
-    const err = faults.get(response);
     logger[level](
       {
         req: { id: exchange.id, method: request.method, url: loggableUrl(url) },
         res: { status },
-        ...(err === undefined ? {} : { err }),
+        ...faults.get(response),
         responseTime: Math.round(milliseconds),
       },
       level === 'warn' ? 'answered with a fault' : 'answered',

@@ -42,6 +42,9 @@ async function serve(
   http.route('get', '/refused', () => {
     throw new ApiError('SESSION_LIMIT', 'over the limit', { details: { next: 'ask_owner' } });
   });
+  http.route('get', '/away', () => {
+    throw new ApiError('UPSTREAM', 'the chain is away: retry');
+  });
   http.route('get', '/broken', async () => {
     throw new Error('the password is hunter2');
   });
@@ -232,6 +235,18 @@ describe('the HTTP server', () => {
     const junk = await answerTo('hello\r\n\r\n');
     expect(junk).toMatch(/^HTTP\/1\.1 400 /);
     expect(junk).toContain('"code":"BAD_REQUEST"');
+  });
+
+  it('says in the log why an answer was a fault, and of one that nobody expected where it is from', async () => {
+    const lines: string[] = [];
+    const logger = createLogger('test', 'info', { write: (line) => lines.push(line) });
+    const url = await serve({ logger });
+    for (const path of ['/away', '/broken', '/refused']) await fetch(`${url}${path}`);
+    await expect.poll(() => lines.length).toBe(2);
+    const [away, broken] = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(away).toMatchObject({ res: { status: 502 }, why: 'the chain is away: retry' });
+    expect(away).not.toHaveProperty('err');
+    expect(broken).toMatchObject({ res: { status: 500 }, err: { stack: expect.any(String) } });
   });
 
   it('names the port when it is taken', async () => {

@@ -129,7 +129,9 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
           }
           const mapped = mapError(error);
           if (mapped.code === 'SERVER') {
-            keepFault(response, mapped.cause instanceof Error ? mapped.cause : mapped);
+            keepFault(response, { err: mapped.cause instanceof Error ? mapped.cause : mapped });
+          } else if (mapped.status >= 500) {
+            keepFault(response, { why: mapped.message });
           }
           sendError(response, mapped, errorBody);
         },
