@@ -167,7 +167,7 @@ export async function consider(
   // In turn: the next duty must see what this one takes of the budget.
   const asDuty = (): Promise<Considered> =>
     context.dutyTurn(async () => {
-      const duty = await dutyTerms(context, simulation, world);
+      const duty = await dutyTerms(context, simulation, world, variant.type);
       return duty.tag === 'refused' ? ends(...duty.ending) : sends(duty.terms);
     });
   if (variant.type !== 'payout') return asDuty();

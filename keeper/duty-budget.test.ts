@@ -4,6 +4,7 @@ import { createMetrics, type Metrics } from '../runtime/metrics.ts';
 import { createDutyBudget, type DutyBudget } from './duty-budget.ts';
 import { createKeeperMetrics } from './metrics.ts';
 import { DUTY_PERIOD_MS } from './policy/duty.ts';
+import type { CoverType } from './work.ts';
 
 const BUDGET = 1_000_000n;
 const MINUTE = 60_000;
@@ -46,9 +47,9 @@ const valueOf = async (name: string): Promise<number> => {
 };
 
 /** A duty is judged, and refused where more than is left may be lost. */
-async function judge(atRiskUsdg: bigint): Promise<void> {
-  const leftUsdg = await budget.left();
-  if (atRiskUsdg > leftUsdg) budget.refuse({ atRiskUsdg, leftUsdg });
+async function judge(atRiskUsdg: bigint, type: CoverType = 'snapshot'): Promise<void> {
+  const leftUsdg = await budget.left(type);
+  if (atRiskUsdg > leftUsdg) budget.refuse({ type, atRiskUsdg, leftUsdg });
 }
 
 test('while it suffices nobody hears of it', async () => {
@@ -66,12 +67,14 @@ test('a duty that waits is told in the log once, and in /ready for as long as it
     await judge(30_000n);
     clock += MINUTE / 4;
     expect(budget.warning()).toBe(
-      "a duty that may cost $0.03 waits: $0.002 is left of the week's $1 (KEEPER_DUTY_BUDGET_USDG)",
+      "a snapshot that may cost $0.03 waits: $0.002 is left for it of the week's $1 (KEEPER_DUTY_BUDGET_USDG)",
     );
     expect(await valueOf('duties_over_budget_total')).toBe(looks);
   }
   expect(await valueOf('duty_budget_left_usdg')).toBe(0.002);
-  expect(warned).toEqual([{ leftUsdg: '$0.002', atRiskUsdg: '$0.03', budgetUsdg: '$1' }]);
+  expect(warned).toEqual([
+    { type: 'snapshot', leftUsdg: '$0.002', atRiskUsdg: '$0.03', budgetUsdg: '$1' },
+  ]);
   // Somebody else did it: nothing lists it any more.
   clock += 2 * MINUTE;
   expect(budget.warning()).toBeNull();
@@ -90,6 +93,21 @@ test('a budget that comes back ends the note, and the next time it is spent is t
   await judge(30_000n);
   expect(budget.warning()).not.toBeNull();
   expect(warned).toHaveLength(2);
+});
+
+test('a payout waits for more than what is kept for steps, and is told until there is that much', async () => {
+  lostUsdg = 490_000n;
+  await judge(10_000n, 'payout');
+  expect(budget.warning()).toBeNull();
+  await judge(30_000n, 'payout');
+  expect(budget.warning()).toMatch(/^a payout that may cost \$0.03 waits: \$0.01 is left for it/);
+  clock += MINUTE;
+  await budget.look();
+  expect(budget.warning()).not.toBeNull();
+  lostUsdg = 470_000n;
+  clock += MINUTE;
+  await budget.look();
+  expect(budget.warning()).toBeNull();
 });
 
 test('one that is spent and comes back by turns does not flood the log', async () => {
@@ -113,6 +131,6 @@ test('a budget of nothing alarms nobody, and is told all the same', async () => 
   begin(0n);
   await judge(30_000n);
   expect(await valueOf('duties_over_budget_total')).toBe(0);
-  expect(budget.warning()).toMatch(/\$0 is left of the week's \$0/);
+  expect(budget.warning()).toMatch(/\$0 is left for it of the week's \$0/);
   expect(warned).toHaveLength(1);
 });

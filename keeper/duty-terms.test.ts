@@ -13,6 +13,7 @@ import { createKeeperMetrics } from './metrics.ts';
 import { DUTY_PERIOD_MS } from './policy/duty.ts';
 import { gasCostUsdg } from '../runtime/money/gas-cost.ts';
 import type { Terms } from './send.ts';
+import type { CoverType } from './work.ts';
 
 const BUDGET = 1_000_000n;
 const ETH_PRICE = 3_000n * 10n ** 18n;
@@ -41,7 +42,12 @@ function restart(): void {
   dutyBudget = createDutyBudget({ budgetUsdg: BUDGET, journal, metrics, logger, now });
 }
 
-const terms = (gainUsdg: bigint, gas: bigint, gasPriceWei: bigint): Promise<DutyTerms> =>
+const terms = (
+  gainUsdg: bigint,
+  gas: bigint,
+  gasPriceWei: bigint,
+  type: CoverType = 'snapshot',
+): Promise<DutyTerms> =>
   dutyTerms(
     {
       dutyBudget,
@@ -55,6 +61,7 @@ const terms = (gainUsdg: bigint, gas: bigint, gasPriceWei: bigint): Promise<Duty
     },
     { gainUsdg, gas },
     { market: { gasPriceWei, ethPrice: ETH_PRICE } },
+    type,
   );
 
 type Sent = { key: string; worst: bigint };
@@ -98,6 +105,22 @@ test('duties under way at once may not cost more than the budget together, in a 
   expect(sent).toBe(14);
   expect(atRisk).toBeLessThanOrEqual(BUDGET);
   expect(await journal.dutyLoss(0)).toBe(atRisk);
+});
+
+test('payouts, as many as there are, leave half of the budget to the steps', async () => {
+  let payouts = 0n;
+  for (;;) {
+    const next = await terms(0n, 400_000n, 20_000_000n, 'payout');
+    if (next.tag === 'refused') break;
+    payouts += (await open(next.terms)).worst;
+  }
+  expect(payouts).toBeGreaterThan(BUDGET / 3n);
+  expect(payouts).toBeLessThanOrEqual(BUDGET / 2n);
+  for (const type of ['snapshot', 'settle', 'void'] as const) {
+    const step = await terms(0n, 400_000n, 20_000_000n, type);
+    if (step.tag === 'refused') throw new Error(step.ending[1]);
+    await open(step.terms);
+  }
 });
 
 test('what a receipt says it cost is charged in place of what it might have cost', async () => {

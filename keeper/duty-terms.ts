@@ -6,6 +6,7 @@ import { usdgText } from './outcome.ts';
 import { judgeDuty } from './policy/duty.ts';
 import type { PatienceEvent } from './policy/patience.ts';
 import type { Terms } from './send.ts';
+import type { CoverType } from './work.ts';
 
 export type DutyTerms =
   | { tag: 'terms'; terms: Terms }
@@ -16,16 +17,17 @@ export async function dutyTerms(
   context: Pick<KeeperContext, 'dutyBudget' | 'rules'>,
   { gainUsdg, gas }: Pick<Extract<Simulation, { tag: 'passed' }>, 'gainUsdg' | 'gas'>,
   { market }: Pick<World, 'market'>,
+  type: CoverType,
 ): Promise<DutyTerms> {
-  const leftUsdg = await context.dutyBudget.left();
+  const leftUsdg = await context.dutyBudget.left(type);
   const verdict = judgeDuty(gainUsdg, gas, leftUsdg, market, context.rules);
   if (verdict.tag === 'unknown_price') {
     const detail = 'the ETH price is not known now';
     return { tag: 'refused', ending: ['unknown_price', detail, { tag: 'does_not_pay' }] };
   }
   if (verdict.tag === 'over_budget') {
-    context.dutyBudget.refuse({ atRiskUsdg: verdict.atRiskUsdg, leftUsdg });
-    const detail = `loses ${usdgText(verdict.lossUsdg)}, ${usdgText(verdict.atRiskUsdg)} should it fail; of the week's budget for duties ${usdgText(leftUsdg)} is left`;
+    context.dutyBudget.refuse({ type, atRiskUsdg: verdict.atRiskUsdg, leftUsdg });
+    const detail = `loses ${usdgText(verdict.lossUsdg)}, ${usdgText(verdict.atRiskUsdg)} should it fail; of the week's budget for duties ${usdgText(leftUsdg)} is left for a ${type}`;
     return { tag: 'refused', ending: ['over_budget', detail, { tag: 'does_not_pay' }] };
   }
   const { gasLimit, maxFeePerGas, costUsdg } = verdict;

@@ -177,7 +177,9 @@ describe('a cover week', () => {
     expect(timeline?.decisions).toMatchObject([
       {
         decision: 'over_budget',
-        detail: expect.stringMatching(/^loses \$0\.\d+, .*budget for duties \$0\.001 is left$/),
+        detail: expect.stringMatching(
+          /^loses \$0\.\d+, .*budget for duties \$0\.001 is left for a void$/,
+        ),
       },
     ]);
     const ready = (await (await fetch(`${keeper.url}/ready`)).json()) as {
@@ -187,7 +189,7 @@ describe('a cover week', () => {
       name: 'duties',
       ok: true,
       note: expect.stringMatching(
-        /^a duty that may cost \$0\.\d+ waits: \$0\.001 is left of the week's \$0\.001 /,
+        /^a void that may cost \$0\.\d+ waits: \$0\.001 is left for it of the week's \$0\.001 /,
       ),
     });
     expect(await metricOf(keeper, 'duty_budget_left_usdg')).toBe(0.001);
