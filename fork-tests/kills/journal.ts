@@ -32,6 +32,10 @@ export class Histogram {
     return this.#counts.has(label);
   }
 
+  counts(): Record<string, number> {
+    return Object.fromEntries(this.#counts);
+  }
+
   render(): string {
     return [...this.#counts]
       .toSorted(([, a], [, b]) => b - a)

@@ -1,28 +1,49 @@
 /**
- * `npm run soak -- keeper --minutes 20`: what an operator leaves running for months, in minutes. By hand, since it
- * takes its time. Ends with its figures as one line of JSON; exits 1 when anything did not hold.
+ * Soaks: what an operator leaves running for months, in minutes. By hand, since they take their time.
+ *   npm run soak -- keeper [--minutes 20]
+ *   npm run soak -- relayer [--kills 300] [--replicas 1|2] [--seed 4663]
+ * Each ends with its figures as one line of JSON, and exits with 1 when anything did not hold.
  */
 import { parseArgs } from 'node:util';
 import { soakKeeper } from './keeper.ts';
+import { soakRelayer } from './relayer.ts';
 
-const USAGE = 'usage: npm run soak -- keeper [--minutes 20]\n';
+const USAGE = `usage: npm run soak -- keeper [--minutes 20]
+       npm run soak -- relayer [--kills 300] [--replicas 1|2] [--seed 4663]
+`;
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+async function soak(name: string | undefined, text: Record<string, string>) {
+  const [minutes, kills, replicas, seed] = [text.minutes, text.kills, text.replicas, text.seed].map(
+    Number,
+  ) as [number, number, number, number];
+  if (name === 'keeper' && minutes > 0) return await soakKeeper({ minutes, say });
+  const isWhole = [kills, seed].every((value) => Number.isSafeInteger(value) && value > 0);
+  if (name === 'relayer' && isWhole && (replicas === 1 || replicas === 2)) {
+    return await soakRelayer({ kills, replicas, seed, say });
+  }
+  return null;
+}
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { minutes: { type: 'string', default: '20' } },
+    options: {
+      minutes: { type: 'string', default: '20' },
+      kills: { type: 'string', default: '300' },
+      replicas: { type: 'string', default: '1' },
+      seed: { type: 'string', default: '4663' },
+    },
   });
-  const minutes = Number(values.minutes);
-  if (positionals[0] !== 'keeper' || positionals.length !== 1 || !(minutes > 0)) {
+  const [name, ...others] = positionals;
+  const result = others.length > 0 ? null : await soak(name, values);
+  if (result === null) {
     process.stderr.write(USAGE);
     return 2;
   }
-  const { ok, figures, problems } = await soakKeeper({
-    minutes,
-    say: (line) => process.stderr.write(`${line}\n`),
-  });
-  for (const problem of problems) process.stderr.write(`does not hold: ${problem}\n`);
-  process.stdout.write(`${JSON.stringify({ name: 'soak keeper', ok, ...figures, problems })}\n`);
+  const { ok, figures, problems } = result;
+  for (const problem of problems) say(`does not hold: ${problem}`);
+  process.stdout.write(`${JSON.stringify({ name: `soak ${name}`, ok, ...figures, problems })}\n`);
   return ok ? 0 : 1;
 }
 

@@ -28,7 +28,7 @@ export type SoakProcess = {
 
 export async function createProcess(options: {
   name: string;
-  entry: 'api' | 'keeper';
+  entry: 'api' | 'keeper' | 'relayer';
   folder: string;
   rpcUrl: string;
   deployment: Deployment;

