@@ -46,6 +46,26 @@ describe('numbers of a body', () => {
     expect(third.fraction).toBe(333_333_333_333_333_300n);
   });
 
+  it('take no longer than their length, however they are written', () => {
+    const many = 200_000;
+    const zeros = '0'.repeat(many);
+    const literals = [
+      `1${zeros}1`,
+      `1.${zeros}1`,
+      `0.${zeros}1`,
+      `${'9'.repeat(many)}e-${many}`,
+      `1${zeros}`,
+      `[${'1.00000000000000001,'.repeat(many / 20)}1]`,
+      `"${'\\\\'.repeat(many / 2)}${'1'.repeat(many)}"`,
+    ];
+    for (const literal of literals) {
+      const started = performance.now();
+      read(`{"x":${literal},"y":12345678901234567890}`);
+      // A few milliseconds; a minute and more where the work grows with the square.
+      expect(performance.now() - started).toBeLessThan(3_000);
+    }
+  });
+
   it('leave strings alone, whatever they hold', () => {
     const body = { a: '12345678901234567890.5', 'k"1234567890123456789': ['x\\"', 1, null, true] };
     expect(read(JSON.stringify(body))).toEqual(body);

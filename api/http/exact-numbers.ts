@@ -28,9 +28,16 @@ function decimalOf(literal: string): Decimal | null {
   const all = whole + fraction;
   const significant = all.replace(/^0+/, '');
   return {
-    digits: significant.replace(/0+$/, ''),
+    digits: withoutZerosAtEnd(significant),
     exponent: whole.length - (all.length - significant.length) + Number(power),
   };
+}
+
+/** By hand: an expression would look from each zero of a long number for its end, and a body holds 250,000 of them. */
+function withoutZerosAtEnd(digits: string): string {
+  let end = digits.length;
+  while (digits[end - 1] === '0') end -= 1;
+  return digits.slice(0, end);
 }
 
 /** Any 15 digits survive the way through a double, and most of 16 or 17. */
@@ -42,7 +49,7 @@ function towardsZero(literal: string): string {
   if (wanted === null || wanted.digits.length <= 15) return literal;
   const sign = literal.startsWith('-') ? '-' : '';
   for (const count of KEPT_DIGITS) {
-    const digits = wanted.digits.slice(0, count).replace(/0+$/, '');
+    const digits = withoutZerosAtEnd(wanted.digits.slice(0, count));
     const shorter = `0.${digits}e${wanted.exponent}`;
     const back = decimalOf(String(Number(shorter)));
     if (back?.digits === digits && back.exponent === wanted.exponent) return sign + shorter;
