@@ -3,7 +3,14 @@
 import { basename } from 'node:path';
 
 const PRICES = ['Prices', 'NavOracle', 'PoolHistory', 'SnapshotNav', 'VaultGenesis'];
-const VAULT = ['BasketVault', 'MintOnPayment', 'RedeemInKind', 'VaultGenesis', 'FeeIndex'];
+const VAULT = [
+  'BasketVault',
+  'MintOnPayment',
+  'RedeemInKind',
+  'VaultEvents',
+  'VaultGenesis',
+  'FeeIndex',
+];
 const ZAPPER = [
   'BasketZapper',
   'ZapperCalldata',

@@ -33,6 +33,24 @@ contract BasketRegistryTest is VaultFixture {
         registry.appendGenesis(basket("TWO", address(second)));
     }
 
+    function test_theTimelockIsToldBeforeItRuns() public {
+        vm.expectEmit(address(registry));
+        emit IBasketRegistry.Sealed();
+        registry.seal();
+        vm.expectEmit(address(registry));
+        emit IBasketRegistry.BasketProposed("TWO", address(second), uint48(block.timestamp + 7 days));
+        registry.propose(basket("TWO", address(second)));
+    }
+
+    function test_aNewTreasuryIsTold() public {
+        vm.expectEmit(address(registry));
+        emit IBasketRegistry.TreasuryChanged(bob);
+        registry.setTreasury(bob);
+        vm.expectEmit();
+        emit IBasketRegistry.TreasuryChanged(alice);
+        new BasketRegistry(owner, alice);
+    }
+
     function test_whatIsNotListedIsUnknown() public {
         vm.expectRevert(abi.encodeWithSelector(IBasketRegistry.UnknownTicker.selector, "TWO"));
         registry.basketOf("TWO");

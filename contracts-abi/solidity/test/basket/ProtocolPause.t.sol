@@ -24,6 +24,25 @@ contract ProtocolPauseTest is Test {
         assertEq(pause.owner(), owner);
     }
 
+    function test_aPauseItsEndAndANewGuardianAreTold() public {
+        vm.expectEmit(address(pause));
+        emit IProtocolPause.Paused(guardian, uint48(start + 7 days));
+        vm.prank(guardian);
+        pause.pause();
+        vm.expectEmit(address(pause));
+        emit IProtocolPause.Unpaused(guardian);
+        vm.prank(guardian);
+        pause.unpause();
+        address next = makeAddr("next guardian");
+        vm.expectEmit(address(pause));
+        emit IProtocolPause.GuardianChanged(next);
+        vm.prank(owner);
+        pause.setGuardian(next);
+        vm.expectEmit();
+        emit IProtocolPause.GuardianChanged(guardian);
+        new ProtocolPause(owner, guardian);
+    }
+
     function test_aPauseEndsByItselfAfterSevenDaysToTheSecond() public {
         vm.prank(guardian);
         pause.pause();
