@@ -1,11 +1,11 @@
 /** The command line of the keeper. Secrets and settings come from the environment, never from here. */
-import type { StatementOrder } from './statement.ts';
+import { type StatementOrder, statementOrderOf } from '../../runtime/cli/statement.ts';
 
 export type Command =
   | { tag: 'run'; dryRun: boolean }
   | { tag: 'once'; dryRun: boolean }
   | { tag: 'why'; id: string }
-  | ({ tag: 'statement' } & StatementOrder)
+  | ({ tag: 'statement' } & StatementOrder<(typeof GROUPS)[number] | 'all'>)
   | { tag: 'doctor' }
   | { tag: 'backtest'; file: string; anvil: string; asRecorded: boolean }
   | { tag: 'usage'; text: string };
@@ -19,7 +19,7 @@ const USAGE = [
   '       keeper backtest <recording> --anvil <http://…> [--as-recorded]',
 ].join('\n');
 
-const SINCE = '7d';
+const GROUPS = ['day', 'type', 'wallet'] as const;
 
 export function parseArguments(line: readonly string[]): Command {
   const [name = 'run', ...rest] = line[0]?.startsWith('--') === true ? ['run', ...line] : line;
@@ -60,28 +60,6 @@ function backtestOf(words: readonly string[]): Command {
 }
 
 function statementOf(words: readonly string[]): Command {
-  const order: { -readonly [name in keyof StatementOrder]: StatementOrder[name] } = {
-    since: SINCE,
-    csv: false,
-    by: 'all',
-  };
-  for (let at = 0; at < words.length; at += 1) {
-    const [flag, inline] = splitFlag(words[at] ?? '');
-    if (flag === '--csv' && inline === null) {
-      order.csv = true;
-      continue;
-    }
-    const value = inline ?? words[(at += 1)] ?? '';
-    if (flag === '--since' && value !== '') order.since = value;
-    else if (flag === '--by' && (value === 'day' || value === 'type' || value === 'wallet')) {
-      order.by = value;
-    } else return usage();
-  }
-  return { tag: 'statement', ...order };
-}
-
-/** `--since=7d` as well as `--since 7d`. */
-function splitFlag(word: string): [flag: string, value: string | null] {
-  const at = word.indexOf('=');
-  return at < 0 ? [word, null] : [word.slice(0, at), word.slice(at + 1)];
+  const order = statementOrderOf(words, GROUPS);
+  return order === null ? usage() : { tag: 'statement', ...order };
 }

@@ -1,36 +1,30 @@
 /** `statement`: what was earned and spent, from the journal alone; a keeper may run meanwhile. */
-import { sinceOf } from '../../runtime/cli/since.ts';
+import { printStatement, type StatementOrder } from '../../runtime/cli/statement.ts';
 import { loadConfig, storeOptions } from '../../runtime/config.ts';
 import { openStore } from '../../runtime/store/store.ts';
 import { DEFAULT_DATABASE_URL } from '../config.ts';
 import { type StoreTables, storeMigrations } from '../journal/migrations.ts';
-import { type GroupBy, readStatement } from '../money/statement.ts';
+import { type GroupBy, readStatement, type Statement } from '../money/statement.ts';
 import { statementCsv, statementTable } from '../money/statement-text.ts';
-
-export type StatementOrder = { since: string; csv: boolean; by: GroupBy };
 
 /** Returns the exit code: 0, or 2 for a time that is none. */
 export async function runStatement(
-  { since, csv, by }: StatementOrder,
+  order: StatementOrder<GroupBy>,
   env: NodeJS.ProcessEnv,
   write: (text: string) => void,
-  nowMs: number = Date.now(),
 ): Promise<number> {
-  const sinceMs = sinceOf(since, nowMs);
-  if (sinceMs === null) {
-    write(`--since ${since} is no time: give a UTC day (2026-11-01), days (7d) or hours (36h)\n`);
-    return 2;
-  }
-  const config = loadConfig(storeOptions, env);
-  const store = await openStore<StoreTables>({
-    url: config.DATABASE_URL ?? DEFAULT_DATABASE_URL,
-    migrations: storeMigrations,
-  });
-  try {
-    const statement = await readStatement(store.db, sinceMs, by);
-    write(csv ? statementCsv(statement) : `${statementTable(statement).join('\n')}\n`);
-    return 0;
-  } finally {
-    await store.close();
-  }
+  const { DATABASE_URL: url = DEFAULT_DATABASE_URL } = loadConfig(storeOptions, env);
+  const read = async (since: number, by: GroupBy): Promise<Statement> => {
+    const store = await openStore<StoreTables>({
+      url,
+      migrations: storeMigrations,
+      readOnly: true,
+    });
+    try {
+      return await readStatement(store.db, since, by);
+    } finally {
+      await store.close();
+    }
+  };
+  return await printStatement(order, { read, csv: statementCsv, table: statementTable }, write);
 }

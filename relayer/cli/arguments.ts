@@ -1,11 +1,11 @@
 /** The command line of the relayer. Secrets and settings come from the environment, never from here. */
 import { type Address, getAddress, type Hex } from 'viem';
-import type { StatementOrder } from './statement.ts';
+import { type StatementOrder, statementOrderOf } from '../../runtime/cli/statement.ts';
 
 export type Command =
   | { tag: 'run' }
   | { tag: 'why'; digest: Hex }
-  | ({ tag: 'statement' } & StatementOrder)
+  | ({ tag: 'statement' } & StatementOrder<(typeof GROUPS)[number] | 'all'>)
   | { tag: 'quarantine'; release: Address | null }
   | { tag: 'doctor' }
   | { tag: 'sweep' }
@@ -20,7 +20,7 @@ const USAGE = [
   '       relayer sweep',
 ].join('\n');
 
-const SINCE = '7d';
+const GROUPS = ['day', 'key', 'account'] as const;
 /** Commands that take no further word. */
 const PLAIN = ['run', 'doctor', 'sweep'] as const;
 
@@ -53,28 +53,6 @@ function quarantineOf([what = 'list', key, ...more]: readonly string[]): Command
 }
 
 function statementOf(words: readonly string[]): Command {
-  const order: { -readonly [name in keyof StatementOrder]: StatementOrder[name] } = {
-    since: SINCE,
-    csv: false,
-    by: 'all',
-  };
-  for (let at = 0; at < words.length; at += 1) {
-    const [flag, inline] = splitFlag(words[at] ?? '');
-    if (flag === '--csv' && inline === null) {
-      order.csv = true;
-      continue;
-    }
-    const value = inline ?? words[(at += 1)] ?? '';
-    if (flag === '--since' && value !== '') order.since = value;
-    else if (flag === '--by' && (value === 'day' || value === 'key' || value === 'account')) {
-      order.by = value;
-    } else return usage();
-  }
-  return { tag: 'statement', ...order };
-}
-
-/** `--since=7d` as well as `--since 7d`. */
-function splitFlag(word: string): [flag: string, value: string | null] {
-  const at = word.indexOf('=');
-  return at < 0 ? [word, null] : [word.slice(0, at), word.slice(at + 1)];
+  const order = statementOrderOf(words, GROUPS);
+  return order === null ? usage() : { tag: 'statement', ...order };
 }
