@@ -64,6 +64,12 @@ describe('what a message is', () => {
     ['an empty batch', [], 400, -32_600],
     ['no JSON-RPC', { hello: 1 }, 400, -32_600],
     ['JSON-RPC 1.0', { ...ping, jsonrpc: '1.0' }, 400, -32_600],
+    [
+      'a message nested without end',
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"basket_markets","arguments":${'{"a":'.repeat(30_000)}1${'}'.repeat(30_000)}}}`,
+      400,
+      -32_600,
+    ],
     ['an id that is an object', { ...ping, id: {} }, 400, -32_600],
     ['an id that is a key', { ...ping, id: SECRET }, 400, -32_600],
     ['an id with a key in it', { ...ping, id: `call-${SECRET}` }, 400, -32_600],
