@@ -177,3 +177,22 @@ describe('sources', () => {
     expect(await pollsIn(5)).toBe(5);
   });
 });
+
+test.each(['off', 'fallback', 'always'] as const)(
+  'a stop waits for nobody who hangs, own discovery included: %s',
+  async (mode) => {
+    const never = new Promise<never>(() => undefined);
+    const listings = createListings({
+      sources: [() => never],
+      isDropped: () => false,
+      discovery: { list: () => never, standBy: () => never },
+      mode,
+      chainTime: () => HEAD,
+      now: () => 0,
+    });
+    const stop = new AbortController();
+    const polled = listings.poll(stop.signal);
+    stop.abort();
+    expect(await polled).toEqual([]);
+  },
+);

@@ -47,8 +47,8 @@ export function createListings(options: ListingsOptions): Listings {
   const isSilent = ({ source, asked }: (typeof apis)[number]): boolean =>
     isDropped(source) || !tellsAll(asked.last(), chainTime());
 
-  async function taken(asked: readonly Asked[]): Promise<SourceAnswer[]> {
-    const answers = await gather(asked, lookedAtMs);
+  async function taken(asked: readonly Asked[], signal: AbortSignal): Promise<SourceAnswer[]> {
+    const answers = await gather(asked, lookedAtMs, signal);
     lookedAtMs = now();
     return answers;
   }
@@ -59,7 +59,7 @@ export function createListings(options: ListingsOptions): Listings {
       for (const asked of trusted) asked.ask(signal);
       const listsBeside = mode === 'always' || (mode === 'fallback' && apis.some(isSilent));
       if (listsBeside) own.ask(signal);
-      const answers = await taken(listsBeside ? [...trusted, own] : trusted);
+      const answers = await taken(listsBeside ? [...trusted, own] : trusted, signal);
       if (listsBeside || mode === 'off') return answers;
       if (!apis.some(isSilent)) {
         standBy(signal);
@@ -68,7 +68,7 @@ export function createListings(options: ListingsOptions): Listings {
       own.ask(signal);
       // Where nobody has told anything there is nothing else to do meanwhile; otherwise it is there at the next tick.
       if (answers.some(({ tag }) => tag === 'jobs')) return answers;
-      return [...answers, ...(await taken([own]))];
+      return [...answers, ...(await taken([own], signal))];
     },
     async quiet() {
       await Promise.all([...apis.map(({ asked }) => asked.quiet()), own.quiet(), standingBy]);

@@ -85,8 +85,13 @@ function isLate(answer: SourceAnswer): boolean {
 /**
  * The answers that are there, in the order of `asked`: all that come soon, and one with a list if any does.
  * @param lookedAtMs when answers were last taken, of whomever
+ * @param signal ends the wait: own discovery may hang with the chain, and a stop does not wait for that
  */
-export async function gather(asked: readonly Asked[], lookedAtMs: number): Promise<SourceAnswer[]> {
+export async function gather(
+  asked: readonly Asked[],
+  lookedAtMs: number,
+  signal: AbortSignal,
+): Promise<SourceAnswer[]> {
   const pending = new Map<Asked, Promise<void>>();
   for (const one of asked) {
     const { awaited } = one;
@@ -96,17 +101,23 @@ export async function gather(asked: readonly Asked[], lookedAtMs: number): Promi
         awaited.then(() => void pending.delete(one)),
       );
   }
-  const timer = new AbortController();
+  const ending = new AbortController();
   const grace = { isOver: false };
-  const graceEnds = delay(GRACE_MS, undefined, { signal: timer.signal }).then(
+  const graceEnds = delay(GRACE_MS, undefined, { signal: ending.signal }).then(
     () => {
       grace.isOver = true;
     },
     () => undefined,
   );
-  while (pending.size > 0 && !(grace.isOver && asked.some((one) => one.hasJobs()))) {
-    await Promise.race(grace.isOver ? pending.values() : [...pending.values(), graceEnds]);
+  const stopped = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true, signal: ending.signal });
+  });
+  const isEnough = (): boolean =>
+    signal.aborted || pending.size === 0 || (grace.isOver && asked.some((one) => one.hasJobs()));
+  while (!isEnough()) {
+    const waits = [...pending.values(), stopped];
+    await Promise.race(grace.isOver ? waits : [...waits, graceEnds]);
   }
-  timer.abort();
+  ending.abort();
   return asked.map((one) => one.take(lookedAtMs)).filter((answer) => answer !== null);
 }
