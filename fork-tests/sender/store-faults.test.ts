@@ -72,6 +72,32 @@ describe('a store that takes no writes for a while', () => {
   });
 });
 
+describe('a nonce that nobody holds', () => {
+  it('is filled once though its bytes could not be stored at first, and nothing besides is sent', async () => {
+    bench = await openBench({ anvil: { args: ['--no-mining'] } });
+    const { sender, anvil, proxy } = bench;
+    const wrong = proxy.on('eth_getTransactionCount', {}, { fault: 'result', result: '0x1' });
+    // Until its count is old enough to be read anew.
+    await observe(1_100);
+    const broken = breakStore('INSERT ON sender_attempt WHEN NEW.nonce = 0');
+    expect(await sender.submit(intentFor('a'))).toMatchObject({ tag: 'broadcast', nonce: 1 });
+    wrong.remove();
+    await until('the fill failed', () =>
+      bench.log.some(({ msg }) => msg.startsWith('the sender loop failed')),
+    );
+    broken.mend();
+    await rpc(anvil.url, 'evm_setIntervalMining', [1]);
+    expect(await settled(sender, 'a')).toMatchObject({ tag: 'mined', nonce: 1 });
+    await until(
+      'nothing is under way',
+      () => sender.status().inFlight + sender.status().queued === 0,
+    );
+    const [account] = bench.accounts;
+    if (account === undefined) throw new Error('no wallet');
+    expect(await transactionCount(anvil.url, account.address)).toBe(2);
+  });
+});
+
 describe('a journal that somebody else writes', () => {
   it('ends the sender for good, and its owner is told', async () => {
     bench = await openBench({ anvil: { args: ['--no-mining'] } });

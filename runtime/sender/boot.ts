@@ -3,6 +3,7 @@ import { OperatorError } from '../operator-error.ts';
 import type { Broadcaster } from './broadcast.ts';
 import type { SenderContext } from './context.ts';
 import { newestAttempt } from './entry.ts';
+import { isLeftFill } from './fill.ts';
 import { syncWallets } from './sync.ts';
 import type { Wallet } from './wallets.ts';
 
@@ -45,7 +46,7 @@ export async function boot(
       // A nonce was held and no bytes were stored, so none were sent.
       await journal.apply(key, { type: 'released' });
       repaired += 1;
-    } else if (phase === 'queued' && nonce === null && key.startsWith('sender:fill:')) {
+    } else if (isLeftFill(entry)) {
       const message = 'the process ended before the hole was filled';
       await journal.apply(key, { type: 'refused', reason: 'stopping', message });
     } else if ((phase === 'signed' || phase === 'broadcast') && wallet !== null && nonce !== null) {

@@ -10,6 +10,7 @@ import type { Fees } from './fees.ts';
 import { isNotOurs } from './journal.ts';
 import { NO_ANSWER, type Preparation, prepare } from './prepare.ts';
 import { syncWallets } from './sync.ts';
+import { FILL_KEYS, isLeftFill } from './fill.ts';
 import type { Refusal } from './types.ts';
 import type { Wallet } from './wallets.ts';
 
@@ -50,6 +51,7 @@ export class Dispatcher {
     for (const entry of this.#context.journal.active()) {
       if (this.#running.size >= CONCURRENT) return;
       if (entry.phase !== 'queued' || this.#running.has(entry.key)) continue;
+      if (isLeftFill(entry)) continue;
       if ((this.#retries.get(entry.key)?.at ?? 0) > now) continue;
       full = full || this.#context.wallets.pick(NONE).tag === 'busy';
       // One that names its wallet waits for that wallet alone.
@@ -74,7 +76,9 @@ export class Dispatcher {
     const time = head.block?.timestamp ?? 0;
     for (const entry of journal.active()) {
       if (entry.phase !== 'queued' || this.#running.has(entry.key)) continue;
-      if (entry.intent.notAfter !== undefined && time > entry.intent.notAfter) {
+      if (isLeftFill(entry)) {
+        await this.#refuse(entry.key, 'rejected_by_node', 'the hole was not filled by it');
+      } else if (entry.intent.notAfter !== undefined && time > entry.intent.notAfter) {
         await this.#refuse(entry.key, 'expired', 'its time ran out before it could be sent');
       } else if (clock() - entry.createdAt > settings.queueWaitMs) {
         await this.#refuse(entry.key, 'no_wallet', 'no wallet came free in time');
@@ -245,7 +249,7 @@ export class Dispatcher {
    */
   async fillHole(wallet: Wallet, nonce: number): Promise<boolean> {
     const { journal, clock, logger, metrics } = this.#context;
-    const key = `sender:fill:${wallet.address}:${nonce}:${clock()}`;
+    const key = `${FILL_KEYS}${wallet.address}:${nonce}:${clock()}`;
     const intent = { key, kind: 'fill', to: wallet.address, data: '0x', value: 0n } as const;
     this.#running.set(key, Promise.resolve());
     try {
