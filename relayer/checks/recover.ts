@@ -4,32 +4,22 @@
  */
 import { type Address, type Hex, hexToBytes, recoverAddress, toHex } from 'viem';
 import { publicKeyToAddress } from 'viem/accounts';
+import { type NativeCurve, nativeCurve } from '../../runtime/keys/curve.ts';
 
 type Recover = (digest: Hex, signature: Hex) => Promise<Address>;
 
 const inJavaScript: Recover = (hash, signature) => recoverAddress({ hash, signature });
 
-async function nativeRecover(): Promise<Recover | null> {
-  try {
-    const { default: binding } = await import('secp256k1/bindings.js');
-    return async (digest, signature) => {
-      const bytes = hexToBytes(signature);
-      const recoveryId = (bytes[64] ?? 0) - 27;
-      const key = binding.ecdsaRecover(
-        bytes.subarray(0, 64),
-        recoveryId,
-        hexToBytes(digest),
-        false,
-      );
-      return publicKeyToAddress(toHex(key));
-    };
-  } catch {
-    // Expected: the package has no binary for this machine.
-    return null;
-  }
-}
+const native: Recover | null = nativeCurve === null ? null : nativeRecover(nativeCurve);
 
-const native = await nativeRecover();
+function nativeRecover(curve: NativeCurve): Recover {
+  return async (digest, signature) => {
+    const bytes = hexToBytes(signature);
+    const recoveryId = (bytes[64] ?? 0) - 27;
+    const key = curve.ecdsaRecover(bytes.subarray(0, 64), recoveryId, hexToBytes(digest), false);
+    return publicKeyToAddress(toHex(key));
+  };
+}
 
 /** Told at the start: without it signatures cost a core what the chain costs. */
 export const recoversNatively = native !== null;

@@ -3,11 +3,12 @@
  * variable. Keys are never taken from flags, never logged, and no message here ever quotes a value.
  */
 import type { Hex } from 'viem';
-import { type LocalAccount, privateKeyToAccount } from 'viem/accounts';
+import type { LocalAccount } from 'viem/accounts';
 import { z } from 'zod';
 import { option } from '../config.ts';
 import { keystoreFiles, readKeystore } from './folder.ts';
 import { decryptKeystore } from './keystore.ts';
+import { signingAccount } from './signing-account.ts';
 
 export const keyOptions = z.object({
   WALLET_KEYSTORE: option(z.string().min(1).optional(), {
@@ -96,7 +97,7 @@ export function accountOf(text: string): LocalAccount | null {
   const hex = text.startsWith('0x') ? text : `0x${text}`;
   if (!/^0x[0-9a-fA-F]{64}$/.test(hex)) return null;
   try {
-    return privateKeyToAccount(hex as Hex);
+    return signingAccount(hex as Hex);
   } catch {
     // expected: zero or beyond the curve's order; the library's message would quote the value
     return null;

@@ -11,6 +11,8 @@ declare module 'secp256k1/bindings.js' {
       digest: Uint8Array,
       compressed: boolean,
     ): Uint8Array;
+    /** r and s, the latter low, by the nonce of RFC 6979. */
+    ecdsaSign(digest: Uint8Array, privateKey: Uint8Array): { signature: Uint8Array; recid: number };
   };
   export default binding;
 }
