@@ -17,6 +17,7 @@ import { OperatorError } from '../operator-error.ts';
 import type { ChainVerdict } from './endpoint-chain.ts';
 import { Endpoints } from './endpoints.ts';
 import { verdictOf } from './endpoint-verdict.ts';
+import { keepAliveFetch } from './keep-alive-fetch.ts';
 
 export type ChainClientOptions = {
   urls: readonly string[];
@@ -29,6 +30,8 @@ export type ChainClientOptions = {
   /** Told when an endpoint of several is left, and when it is used again. */
   logger?: Logger;
 };
+
+const OVER_NODE = { fetchFn: keepAliveFetch, maxResponseBodySize: false } as const;
 
 /** The viem chain of one deployment; its URLs are the configured ones. */
 export function defineBasketChain(urls: readonly string[], multicall3: `0x${string}`) {
@@ -54,7 +57,7 @@ export function createChainClient(options: ChainClientOptions): PublicClient {
     chain: defineBasketChain(urls, options.multicall3),
     transport:
       urls.length === 1
-        ? http(only, { timeout: timeoutMs, retryCount: 1, retryDelay: 100 })
+        ? http(only, { ...OVER_NODE, timeout: timeoutMs, retryCount: 1, retryDelay: 100 })
         : overSeveral(options),
     cacheTime: 0,
     pollingInterval: options.pollingIntervalMs ?? 250,
@@ -93,7 +96,7 @@ type ServesChain = () => Promise<ChainVerdict>;
 
 /** One try at one endpoint. */
 function askOf(url: string, timeoutMs: number, chain: Chain | undefined) {
-  const { request } = http(url, { timeout: timeoutMs, retryCount: 0 })({ chain });
+  const { request } = http(url, { ...OVER_NODE, timeout: timeoutMs, retryCount: 0 })({ chain });
   const ask = request as (call: object, options: { signal: AbortSignal }) => Promise<unknown>;
   return (call: { method: string; params?: unknown }, signal: AbortSignal): Promise<unknown> =>
     ask(call, { signal });

@@ -1,0 +1,89 @@
+/**
+ * What viem's HTTP transport needs of `fetch`, over Node's own client: a JSON-RPC call is a small body to the same few
+ * hosts, and `fetch` costs it several times the processor that the call does (streams, signals, a connection for each
+ * request that is under way). Answers that `fetch` would follow elsewhere are left to it.
+ */
+import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { createGunzip } from 'node:zlib';
+import { ResponseBodyTooLargeError } from 'viem';
+
+/** Connections to one host; what comes beyond waits for one of them. */
+const MOST_CONNECTIONS = 64;
+/** As in viem: a longer answer is none that anything here asks for. */
+const MOST_BYTES = 10 * 1024 * 1024;
+
+const agents = {
+  'http:': new HttpAgent({ keepAlive: true, maxSockets: MOST_CONNECTIONS }),
+  'https:': new HttpsAgent({ keepAlive: true, maxSockets: MOST_CONNECTIONS }),
+};
+
+type Init = { body?: unknown; headers?: unknown; method?: string; signal?: AbortSignal | null };
+
+/** Pass with `maxResponseBodySize: false`: the size is limited here, and the answer has no stream. */
+export const keepAliveFetch = async (
+  input: string | URL | Request,
+  init: Init = {},
+): Promise<Response> => {
+  const url = new URL(input instanceof Request ? input.url : input);
+  const response = await ask(url, init).catch((error: unknown) => {
+    if (error instanceof ClosedWhileIdle) return ask(url, init);
+    throw error;
+  });
+  const text = await readText(response);
+  const status = response.statusCode ?? 0;
+  if (status >= 300 && status < 400) return await fetch(url, init as RequestInit);
+  return {
+    ok: status >= 200 && status < 300,
+    status,
+    statusText: response.statusMessage ?? '',
+    headers: { get: (name: string) => response.headers[name.toLowerCase()] ?? null },
+    body: null,
+    text: async () => text,
+  } as unknown as Response;
+};
+
+/** Expected: the other side closed a connection that had been idle in the moment in which it was used again. */
+class ClosedWhileIdle extends Error {}
+
+/** @throws what the connection broke by; an AbortError where the signal ended it */
+function ask(url: URL, init: Init): Promise<IncomingMessage> {
+  const { body, method = 'POST', signal } = init;
+  const secure = url.protocol === 'https:';
+  return new Promise((resolve, reject) => {
+    const request = (secure ? httpsRequest : httpRequest)(
+      url,
+      {
+        method,
+        agent: secure ? agents['https:'] : agents['http:'],
+        headers: { ...(init.headers as Record<string, string>), 'accept-encoding': 'gzip' },
+        ...(signal === null || signal === undefined ? {} : { signal }),
+      },
+      resolve,
+    );
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      const closed = request.reusedSocket && error.code === 'ECONNRESET';
+      reject(closed ? new ClosedWhileIdle(error.message, { cause: error }) : error);
+    });
+    request.end(typeof body === 'string' ? body : undefined);
+  });
+}
+
+function readText(response: IncomingMessage): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const source =
+      response.headers['content-encoding'] === 'gzip' ? response.pipe(createGunzip()) : response;
+    source.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      chunks.push(chunk);
+      if (size <= MOST_BYTES) return;
+      reject(new ResponseBodyTooLargeError({ maxSize: MOST_BYTES, size }));
+      response.destroy();
+    });
+    source.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    source.on('error', reject);
+    response.on('aborted', () => reject(new Error('the answer was cut off')));
+  });
+}
