@@ -4,6 +4,7 @@
  */
 import type { Kysely } from 'kysely';
 import type { IntentState } from '../runtime/sender/types.ts';
+import { write as writeRows } from '../runtime/store/writes.ts';
 import type { RelayTables } from './migrations.ts';
 
 export type GasBudget = {
@@ -44,13 +45,14 @@ export function createGasBudget(
       .where('intent_key', '=', intentKey)
       .executeTakeFirst();
     if (before !== undefined && BigInt(before.wei) === wei) return;
-    await db
-      .insertInto('relay_gas')
-      .values({ intent_key: intentKey, day: today(), wei: wei.toString() })
-      .onConflict((conflict) =>
-        conflict.column('intent_key').doUpdateSet({ day: today(), wei: wei.toString() }),
-      )
-      .execute();
+    const row = { day: today(), wei: wei.toString() };
+    await writeRows(db, (rows) =>
+      rows
+        .insertInto('relay_gas')
+        .values({ intent_key: intentKey, ...row })
+        .onConflict((conflict) => conflict.column('intent_key').doUpdateSet(row))
+        .execute(),
+    );
     // After a reorg the same intent may have cost otherwise: only the difference is new.
     add(before !== undefined && before.day === today() ? wei - BigInt(before.wei) : wei);
   };

@@ -8,6 +8,7 @@
 import type { Kysely } from 'kysely';
 import type { Address } from 'viem';
 import type { IntentState } from '../runtime/sender/types.ts';
+import { write } from '../runtime/store/writes.ts';
 import type { RelayTables } from './migrations.ts';
 import {
   countedSince,
@@ -83,11 +84,13 @@ export function createLedger(
       until: begun.until,
       lost_usdg: Number(begun.lost),
     };
-    await db
-      .insertInto('relay_quarantine')
-      .values({ key, ...row })
-      .onConflict((conflict) => conflict.column('key').doUpdateSet(row))
-      .execute();
+    await write(db, (rows) =>
+      rows
+        .insertInto('relay_quarantine')
+        .values({ key, ...row })
+        .onConflict((conflict) => conflict.column('key').doUpdateSet(row))
+        .execute(),
+    );
     return begun;
   };
 
@@ -95,7 +98,9 @@ export function createLedger(
     record: async ({ id, digest, attempt, action }, state, ethPrice) => {
       const key = intentKey(digest, attempt);
       if (state.tag !== 'mined' && state.tag !== 'reverted') {
-        await db.deleteFrom('relay_ledger').where('intent_key', '=', key).execute();
+        await write(db, (rows) =>
+          rows.deleteFrom('relay_ledger').where('intent_key', '=', key).execute(),
+        );
         return null;
       }
       const before = await db
@@ -122,18 +127,20 @@ export function createLedger(
         fee_usdg: state.tag === 'mined' ? Number(action.fee) : 0,
         eth_price: price.toString(),
       };
-      await db
-        .insertInto('relay_ledger')
-        .values({
-          intent_key: key,
-          digest,
-          module: id.module,
-          account: id.account,
-          key: action.key,
-          ...row,
-        })
-        .onConflict((conflict) => conflict.column('intent_key').doUpdateSet(row))
-        .execute();
+      await write(db, (rows) =>
+        rows
+          .insertInto('relay_ledger')
+          .values({
+            intent_key: key,
+            digest,
+            module: id.module,
+            account: id.account,
+            key: action.key,
+            ...row,
+          })
+          .onConflict((conflict) => conflict.column('intent_key').doUpdateSet(row))
+          .execute(),
+      );
       return state.tag === 'reverted' ? await judge(action.key) : null;
     },
     quarantineOf: async (key) => {

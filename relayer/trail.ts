@@ -8,6 +8,7 @@
 import type { Kysely } from 'kysely';
 import type { Hex } from 'viem';
 import type { Logger } from '../runtime/logger.ts';
+import { write as writeRows } from '../runtime/store/writes.ts';
 import type { TrailRow, TrailTables } from './trail-tables.ts';
 
 /** "checked" … "mined": what happened, in one or two words. */
@@ -62,10 +63,8 @@ export function createTrail(
     if (rows.length === 0) return;
     try {
       for (let at = 0; at < rows.length; at += BATCH) {
-        await db
-          .insertInto('relay_trail')
-          .values(rows.slice(at, at + BATCH))
-          .execute();
+        const batch = rows.slice(at, at + BATCH);
+        await writeRows(db, (store) => store.insertInto('relay_trail').values(batch).execute());
       }
     } catch (err) {
       // Expected of a store that is full or away: the action goes on without its trail.

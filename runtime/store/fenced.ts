@@ -1,6 +1,7 @@
 /** The one way in which rows that a lead covers are written. */
 import type { Kysely, Transaction } from 'kysely';
 import type { Fence } from './lead.ts';
+import { transact } from './writes.ts';
 
 /**
  * Runs `work` in a transaction of its own that the fence lets through: of replicas on one store only the leader's
@@ -11,7 +12,7 @@ export async function fenced<DB, T>(
   fence: Fence,
   work: (trx: Transaction<DB>) => Promise<T>,
 ): Promise<T> {
-  return await db.transaction().execute(async (trx) => {
+  return await transact(db, async (trx) => {
     await fence.check(trx);
     return await work(trx);
   });

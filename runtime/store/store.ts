@@ -7,6 +7,7 @@ import { type Dialect, Kysely, type Migration, Migrator } from 'kysely';
 import { faultLine } from '../fault-line.ts';
 import { StoreError } from './errors.ts';
 import { lockPostgres, openPostgres } from './postgres.ts';
+import { groupWrites } from './writes.ts';
 import { lockSqlite, openSqlite, type SqliteFile, sqlitePath } from './sqlite.ts';
 
 /** Named migrations; names sort within their group ("sender-001-journal") and never change once released. */
@@ -95,6 +96,7 @@ async function openFile<DB>(file: SqliteFile, options: StoreOptions): Promise<St
   const lock = options.exclusive === undefined ? null : lockSqlite(file);
   try {
     const db = new Kysely<DB>({ dialect: openSqlite(file) });
+    groupWrites(db);
     return await ready(db, 'sqlite', options.migrations, async () => lock?.release());
   } catch (error) {
     lock?.release();
