@@ -8,18 +8,18 @@ import { steadyNow } from '../runtime/clock.ts';
 import type { GasMarks } from './chain/marks.ts';
 import type { Session } from './checks/session.ts';
 import { feeRefusal } from './fee.ts';
-import { currentFee } from './quote.ts';
+import { currentFee, judgeFee, type Quote, standingQuote } from './quote.ts';
 import type { Refusal } from './refusal.ts';
 import type { RelayPolicy } from './relay.ts';
 import { isCancel, isTrade, type SignedAction } from './signed-action.ts';
-import type { SlotStore, Version } from './slot-store.ts';
-import type { Slot } from './slots.ts';
+import type { SlotStore } from './slot-store.ts';
+import type { Slot, Version } from './slots.ts';
 import type { Trail } from './trail.ts';
 import type { Vetting } from './vetting.ts';
 
 export type Judged =
-  /** `gas`: what it needs, without headroom; null where that was found out too long ago. */
-  | { tag: 'claimed'; slot: Slot; gas: bigint | null }
+  /** `limit`: the gas that it needs, without headroom; null where that was found out too long ago. */
+  | { tag: 'claimed'; slot: Slot; limit: bigint | null }
   | { tag: 'refused'; refusal: Refusal }
   /** Somebody else claimed the slot. */
   | { tag: 'lost' };
@@ -57,12 +57,23 @@ export function createJudging(deps: {
 }) {
   const { policy, slots, trail, now } = deps;
 
-  /** A fee that is too low or too high; a cancel has none, and a quota instead. */
+  /** Of a fee that is too low or too high: a quote that the slot keeps. */
   const unpaidRefusal = async (
-    action: SignedAction,
-    input: Parameters<typeof feeRefusal>[1],
-  ): Promise<Refusal | null> => {
-    if (!isCancel(action)) return await feeRefusal(slots, input);
+    { action }: Version,
+    slot: Slot,
+    current: bigint,
+    session: Session,
+  ): Promise<Refusal | null> =>
+    await feeRefusal(slots, {
+      slot,
+      offered: action.fee,
+      current,
+      session,
+      now: Math.floor(now() / 1_000),
+      quoteSeconds: policy.quoteSeconds,
+    });
+  /** A cancel carries no fee, and has a quota instead. */
+  const quotaRefusal = async (action: SignedAction): Promise<Refusal | null> => {
     const day = Math.floor(now() / DAY_MS);
     const free = await slots.freeSince(action.account, day * DAY_MS);
     if (free < policy.freeCancelsPerDay) return null;
@@ -73,11 +84,28 @@ export function createJudging(deps: {
       retryAfterSeconds: Math.ceil(((day + 1) * DAY_MS - now()) / 1_000),
     };
   };
+  /**
+   * What is refused has its row all the same, which may hold a quote; nobody is refused whose slot is claimed by now.
+   * Null: not refused after all.
+   */
+  const refusedBy = async (
+    version: Version,
+    why: (slot: Slot) => Promise<Refusal | null>,
+  ): Promise<Judged | null> => {
+    const slot = await slots.open(version);
+    if (slot.state !== 'open') return { tag: 'lost' };
+    const refusal = await why(slot);
+    return refusal === null ? null : { tag: 'refused', refusal };
+  };
+  /** Accepted by the quote that the caller has seen, without a look at the row. */
+  const isPaid = ({ action }: Version, current: bigint, quote: Quote | null): boolean => {
+    const standing = standingQuote(quote, Math.floor(now() / 1_000));
+    return judgeFee(action.fee, current, standing).tag === 'accepted';
+  };
 
   return async (
     version: Version,
-    slot: Slot,
-    { session, marks }: { session: Session; marks: GasMarks },
+    { session, marks, quote }: { session: Session; marks: GasMarks; quote: Quote | null },
   ): Promise<Judged> => {
     const { action, digest } = version;
     for (let turn = 0; turn < MOST_OVERTAKEN; turn += 1) {
@@ -90,21 +118,18 @@ export function createJudging(deps: {
       );
       if (isHeld) return { tag: 'lost' };
       const dry = await deps.vetting.dryRun(version, session, pending.slots);
-      if (dry.tag === 'refused') return dry;
+      if (dry.tag === 'refused') return (await refusedBy(version, async () => dry.refusal)) ?? dry;
       // An action without a fee was measured without its payment.
       const gas = action.fee === 0n ? dry.gas + paymentGas(action) : dry.gas;
       const current = currentFee({ gas, ...marks }, policy.fee);
       const priced = `behind ${pending.slots.length} not mined; gas ${gas} at ${marks.gasPriceWei} wei costs ${current} USDG base units; signed ${action.fee}`;
       trail.note({ digest, what: 'simulated', detail: priced });
-      const unpaid = await unpaidRefusal(action, {
-        slot,
-        offered: action.fee,
-        current,
-        session,
-        now: Math.floor(now() / 1_000),
-        quoteSeconds: policy.quoteSeconds,
-      });
-      if (unpaid !== null) return { tag: 'refused', refusal: unpaid };
+      const unpaid = isCancel(action)
+        ? await refusedBy(version, () => quotaRefusal(action))
+        : isPaid(version, current, quote)
+          ? null
+          : await refusedBy(version, (slot) => unpaidRefusal(version, slot, current, session));
+      if (unpaid !== null) return unpaid;
 
       // Nothing is accepted that this process may not be able to hand over.
       const stopping = deps.stopping();
@@ -116,7 +141,7 @@ export function createJudging(deps: {
         const detail = `fee ${action.fee}, attempt ${attempt}, claim ${claimSeq} of the account`;
         trail.note({ digest, what: 'claimed', detail });
         const fresh = steadyNow() - judgedAt < CHECKS_LAST_MS;
-        return { tag: 'claimed', slot: claim.slot, gas: fresh ? dry.gas : null };
+        return { tag: 'claimed', slot: claim.slot, limit: fresh ? dry.limit : null };
       }
     }
     return { tag: 'refused', refusal: OVERTAKEN };

@@ -8,8 +8,8 @@ import { openStore, type Store } from '../runtime/store/store.ts';
 import { createGasBudget } from './gas-budget.ts';
 import { createLedger } from './ledger.ts';
 import { KEEP_MS, pruneRelay } from './pruning.ts';
-import { createSlotStore, type SlotStore, type Version } from './slot-store.ts';
-import { intentKey } from './slots.ts';
+import { createSlotStore, type SlotStore } from './slot-store.ts';
+import { intentKey, type Version } from './slots.ts';
 import { type StoreTables, storeMigrations } from './store.ts';
 
 const module = '0x5FC8d32690cc91D4c39d9d3abcBD16989F875707';

@@ -2,8 +2,8 @@
  * The relay: a signed action in, one transaction at most, a true answer out.
  *
  * Order: schema, what the slot already holds, lists, signature, rate and quarantine of the key; then one aggregated read for nonce, grant,
- * deadline, limits, pauses and balances; then the slot's row; then the simulation, and from its gas the fee; then the
- * claim, and only then the sender. A digest whose slot is claimed meets none of these again: its intent has the answer.
+ * deadline, limits, pauses and balances; then the simulation, and from its gas the fee; then the slot's row, claimed, or
+ * open where it is refused; and only then the sender. A digest whose slot is claimed meets none of these again: its intent has the answer.
  */
 import { BaseError, type Hex } from 'viem';
 import type { Deployment } from '../contracts-abi/deployment.ts';
@@ -15,21 +15,21 @@ import { type Outcome, refused, takenRefusal, withReceipt } from './answer.ts';
 import type { Execution } from './chain/executed.ts';
 import type { MarksReader } from './chain/marks.ts';
 import type { SessionReader } from './chain/session.ts';
-import type { SimulatedCall, Simulation, SimulationAfter } from './chain/simulate.ts';
+import type { Simulator } from './chain/simulator.ts';
 import { checkSignature } from './checks/signature.ts';
 import type { GasBudget } from './gas-budget.ts';
 import { createJudging } from './judging.ts';
 import type { KeyLimiter } from './key-limiter.ts';
 import type { Ledger } from './ledger.ts';
 import type { ListCheck } from './lists.ts';
-import type { FeePolicy } from './quote.ts';
+import type { FeePolicy, Quote } from './quote.ts';
 import type { Receipt } from './receipt.ts';
 import type { Receipts } from './receipts.ts';
 import type { Refusal } from './refusal.ts';
 import { digestOf, domainOf, executeCalldata, isTrade, moduleOf } from './signed-action.ts';
 import { senderStateOf } from './slot-state.ts';
-import type { SlotStore, Version } from './slot-store.ts';
-import { admit, type Slot, type SlotId } from './slots.ts';
+import type { SlotStore } from './slot-store.ts';
+import { admit, type Slot, type SlotId, type Version } from './slots.ts';
 import { createStopSignal } from './stop-signal.ts';
 import type { StoreHealth } from './store-health.ts';
 import { type SubmissionDeps, submitSlot } from './submission.ts';
@@ -68,11 +68,7 @@ export type RelayDeps = {
   chain: {
     session: SessionReader;
     marks: MarksReader;
-    simulate: (call: { from: Hex; to: Hex; data: Hex }) => Promise<Simulation>;
-    simulateAfter: (
-      before: readonly SimulatedCall[],
-      call: SimulatedCall,
-    ) => Promise<SimulationAfter>;
+    simulator: Simulator;
     findExecution: (id: SlotId) => Promise<Execution | null>;
     nonceUsed: (id: SlotId) => Promise<boolean>;
   };
@@ -158,9 +154,9 @@ export function createRelay(deps: RelayDeps): Relay {
       return null;
     }
   };
-  const submit = async (slot: Slot, gas: bigint | null): Promise<Outcome> =>
+  const submit = async (slot: Slot, limit: bigint | null): Promise<Outcome> =>
     withReceipt(
-      await submitSlot(submission, slot, gas, { waitMs: policy.waitMs, leastMs: BROADCAST_MS }),
+      await submitSlot(submission, slot, limit, { waitMs: policy.waitMs, leastMs: BROADCAST_MS }),
       await receiptOf(slot),
     );
 
@@ -178,7 +174,11 @@ export function createRelay(deps: RelayDeps): Relay {
   };
 
   /** A version whose slot nobody has claimed yet. */
-  const relayNew = async (version: Version, run: { hasSlot: boolean }): Promise<Outcome> => {
+  const relayNew = async (
+    version: Version,
+    quote: Quote | null,
+    run: { hasSlot: boolean },
+  ): Promise<Outcome> => {
     if (deps.budget.exhausted()) {
       return refused({
         code: 'PAUSED',
@@ -192,17 +192,15 @@ export function createRelay(deps: RelayDeps): Relay {
     const refusal = await vetting.checkSession(version, session);
     if (refusal !== null) return refused(refusal);
 
-    const slot = await slots.open(version);
+    // Whoever comes here has a grant, and a slot in the end.
     run.hasSlot = true;
     const passed = `signature, rate, gas budget, and at block time ${session.blockTime}: nonce, grant, deadline, limits, pause, balance`;
     trail.note({ digest, what: 'checked', detail: passed });
-    const held = await heldBy(slot, digest);
-    if (held !== null) return held;
     // One account's actions are judged behind each other, hence one by one; and handed over in that order.
     const judged = await byAccount(action.account, async () => {
-      const verdict = await judge(version, slot, { session, marks });
+      const verdict = await judge(version, { session, marks, quote });
       return verdict.tag === 'claimed'
-        ? { ...verdict, running: submit(verdict.slot, verdict.gas) }
+        ? { ...verdict, running: submit(verdict.slot, verdict.limit) }
         : verdict;
     });
     if (judged.tag === 'refused') return judged;
@@ -291,7 +289,7 @@ export function createRelay(deps: RelayDeps): Relay {
         retryAfterSeconds: Math.max(1, Math.ceil((quarantine.until - now()) / 1_000)),
       });
     }
-    return await sharing(digest, () => relayNew(version, run));
+    return await sharing(digest, () => relayNew(version, admission.quote, run));
   };
 
   return {

@@ -4,20 +4,14 @@
  */
 import type { Kysely } from 'kysely';
 import type { Address, Hex } from 'viem';
-import type { ActionJson, CoverActionJson } from '../contracts-abi/typed-data.ts';
 import type { SenderTables } from '../runtime/sender/tables.ts';
 import { isUniqueViolation } from '../runtime/store/errors.ts';
-import type { RelayTables, SlotRow } from './migrations.ts';
+import { transact, write } from '../runtime/store/writes.ts';
+import type { RelayTables } from './migrations.ts';
 import type { Quote } from './quote.ts';
-import {
-  isCancel,
-  type SignedAction,
-  signedActionFromJson,
-  signedActionToJson,
-} from './signed-action.ts';
-import { intentKey, released, retried, type Slot, type SlotId } from './slots.ts';
-
-export type Version = { id: SlotId; digest: Hex; action: SignedAction; signature: Hex };
+import { isCancel } from './signed-action.ts';
+import { freshRow, idRow, slotOf, versionRow } from './slot-row.ts';
+import { intentKey, released, retried, type Slot, type SlotId, type Version } from './slots.ts';
 
 export type SlotStore = {
   find(id: SlotId): Promise<Slot | null>;
@@ -37,7 +31,8 @@ export type SlotStore = {
   /** Actions of the account that were claimed at or after `since` (unix milliseconds) and carry no fee by right. */
   freeSince(account: Address, since: number): Promise<number>;
   /**
-   * Claims an open slot for a version, whichever it was at. `after`: the head that the caller has judged the action by.
+   * Claims an absent or open slot for a version, whichever it was at. `after`: the head that the caller has judged the
+   * action by.
    */
   claim(version: Version, nextFee: bigint | null, after: number): Promise<Claim>;
   /**
@@ -81,13 +76,8 @@ const PROBE = 'probe';
 type Tables = RelayTables & SenderTables;
 
 export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now): SlotStore {
-  const where = (id: SlotId) => ({
-    module: id.module,
-    account: id.account,
-    nonce: id.nonce.toString(),
-  });
   const find = async (id: SlotId): Promise<Slot | null> => {
-    const { module, account, nonce } = where(id);
+    const { module, account, nonce } = idRow(id);
     const row = await db
       .selectFrom('relay_slots')
       .selectAll()
@@ -99,22 +89,24 @@ export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now
   };
   /** Moves a claimed slot of this very attempt. */
   const move = async (from: Slot, to: Slot, trx: Kysely<Tables> = db): Promise<boolean> => {
-    const { module, account, nonce } = where(from.id);
-    const result = await trx
-      .updateTable('relay_slots')
-      .set({
-        state: to.state,
-        attempt: to.attempt,
-        was_broadcast: to.wasBroadcast ? 1 : 0,
-        updated_at: now(),
-      })
-      .where('module', '=', module)
-      .where('account', '=', account)
-      .where('nonce', '=', nonce)
-      .where('state', '=', 'claimed')
-      .where('digest', '=', from.digest)
-      .where('attempt', '=', from.attempt)
-      .executeTakeFirst();
+    const { module, account, nonce } = idRow(from.id);
+    const result = await write(trx, (rows) =>
+      rows
+        .updateTable('relay_slots')
+        .set({
+          state: to.state,
+          attempt: to.attempt,
+          was_broadcast: to.wasBroadcast ? 1 : 0,
+          updated_at: now(),
+        })
+        .where('module', '=', module)
+        .where('account', '=', account)
+        .where('nonce', '=', nonce)
+        .where('state', '=', 'claimed')
+        .where('digest', '=', from.digest)
+        .where('attempt', '=', from.attempt)
+        .executeTakeFirst(),
+    );
     return result.numUpdatedRows === 1n;
   };
 
@@ -128,66 +120,54 @@ export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now
         .executeTakeFirst();
       return row === undefined ? null : slotOf(row);
     },
-    open: async (opened) => {
+    open: async (version) => {
       const at = now();
-      const { id, action } = opened;
-      const version = { ...versionRow(opened), updated_at: at };
-      const write = db
-        .insertInto('relay_slots')
-        .values({
-          ...where(id),
-          ...version,
-          key: action.key,
-          state: 'open',
-          attempt: 0,
-          was_broadcast: 0,
-          quote_fee: null,
-          quote_expires_at: null,
-          next_fee: null,
-          claim_seq: null,
-          claimed_at: null,
-          is_free: 0,
-          created_at: at,
-        })
-        .onConflict((conflict) =>
-          conflict
-            .columns(['module', 'account', 'nonce'])
-            .doUpdateSet(version)
-            .where('relay_slots.state', '=', 'open'),
-        );
-      try {
-        await write.execute();
-      } catch (error) {
+      const changed = { ...versionRow(version), updated_at: at };
+      const opening = (rows: Kysely<Tables>) =>
+        rows
+          .insertInto('relay_slots')
+          .values(freshRow(version, at))
+          .onConflict((conflict) =>
+            conflict
+              .columns(['module', 'account', 'nonce'])
+              .doUpdateSet(changed)
+              .where('relay_slots.state', '=', 'open'),
+          )
+          .returningAll()
+          .executeTakeFirst();
+      const opened = await write(db, opening).catch((error: unknown) => {
         // Expected where another process writes the same digest at the same time: PostgreSQL resolves the conflict of
         // the primary key alone. The row stands now, and is written as any row that stands.
         if (!isUniqueViolation(error)) throw error;
-        await write.execute();
-      }
-      const slot = await find(id);
+        return write(db, opening);
+      });
+      const slot = opened === undefined ? await find(version.id) : slotOf(opened);
       if (slot === null) throw new Error('the row of a slot is gone although it was just written');
       return slot;
     },
     quote: async (id, quote, at) => {
-      const { module, account, nonce } = where(id);
-      await db
-        .updateTable('relay_slots')
-        .set({
-          quote_fee: Number(quote.fee),
-          quote_expires_at: quote.expiresAt,
-          updated_at: now(),
-        })
-        .where('module', '=', module)
-        .where('account', '=', account)
-        .where('nonce', '=', nonce)
-        .where('state', '=', 'open')
-        .where((or) =>
-          or.or([
-            or('quote_fee', 'is', null),
-            or('quote_expires_at', '<', at),
-            or('quote_fee', '>', Number(quote.fee)),
-          ]),
-        )
-        .execute();
+      const { module, account, nonce } = idRow(id);
+      await write(db, (rows) =>
+        rows
+          .updateTable('relay_slots')
+          .set({
+            quote_fee: Number(quote.fee),
+            quote_expires_at: quote.expiresAt,
+            updated_at: now(),
+          })
+          .where('module', '=', module)
+          .where('account', '=', account)
+          .where('nonce', '=', nonce)
+          .where('state', '=', 'open')
+          .where((or) =>
+            or.or([
+              or('quote_fee', 'is', null),
+              or('quote_expires_at', '<', at),
+              or('quote_fee', '>', Number(quote.fee)),
+            ]),
+          )
+          .execute(),
+      );
       const slot = await find(id);
       return slot === null || slot.state !== 'open' ? null : slot.quote;
     },
@@ -226,53 +206,53 @@ export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now
       return Number(row.count);
     },
     claim: async (version, nextFee, after) => {
-      const { module, account, nonce } = where(version.id);
       const at = now();
+      const claimed = {
+        ...versionRow(version),
+        state: 'claimed' as const,
+        next_fee: nextFee === null ? null : Number(nextFee),
+        is_free: isCancel(version.action) ? 1 : 0,
+        claim_seq: after + 1,
+        claimed_at: at,
+        updated_at: at,
+      };
       try {
-        const result = await db
-          .updateTable('relay_slots')
-          .set({
-            ...versionRow(version),
-            state: 'claimed',
-            next_fee: nextFee === null ? null : Number(nextFee),
-            is_free: isCancel(version.action) ? 1 : 0,
-            claim_seq: after + 1,
-            claimed_at: at,
-            updated_at: at,
-          })
-          .where('module', '=', module)
-          .where('account', '=', account)
-          .where('nonce', '=', nonce)
-          .where('state', '=', 'open')
-          .executeTakeFirst();
-        if (result.numUpdatedRows !== 1n) return { tag: 'lost' };
+        const row = await write(db, (rows) =>
+          rows
+            .insertInto('relay_slots')
+            .values({ ...freshRow(version, at), ...claimed })
+            .onConflict((conflict) =>
+              conflict
+                .columns(['module', 'account', 'nonce'])
+                .doUpdateSet(claimed)
+                .where('relay_slots.state', '=', 'open'),
+            )
+            .returningAll()
+            .executeTakeFirst(),
+        );
+        return row === undefined ? { tag: 'lost' } : { tag: 'claimed', slot: slotOf(row) };
       } catch (error) {
         // Expected where two actions of one account come at the same time.
         if (isUniqueViolation(error)) return { tag: 'overtaken' };
         throw error;
       }
-      const slot = await find(version.id);
-      return slot === null ? { tag: 'lost' } : { tag: 'claimed', slot };
     },
     release: async (slot) =>
-      await db
-        .transaction()
-        .execute(async (trx) => {
-          // The row first: a hand-over that holds it ends before this look at the journal.
-          if (!(await move(slot, released(slot), trx))) return false;
-          const alive = await trx
-            .selectFrom('sender_intent')
-            .select('key')
-            .where('key', '=', intentKey(slot.digest, slot.attempt))
-            .where('phase', '!=', 'refused')
-            .executeTakeFirst();
-          if (alive !== undefined) throw new HandedOver();
-          return true;
-        })
-        .catch((error: unknown) => {
-          if (error instanceof HandedOver) return false;
-          throw error;
-        }),
+      await transact(db, async (trx) => {
+        // The row first: a hand-over that holds it ends before this look at the journal.
+        if (!(await move(slot, released(slot), trx))) return false;
+        const alive = await trx
+          .selectFrom('sender_intent')
+          .select('key')
+          .where('key', '=', intentKey(slot.digest, slot.attempt))
+          .where('phase', '!=', 'refused')
+          .executeTakeFirst();
+        if (alive !== undefined) throw new HandedOver();
+        return true;
+      }).catch((error: unknown) => {
+        if (error instanceof HandedOver) return false;
+        throw error;
+      }),
     holds: (slot, trx) => move(slot, slot, trx as Kysely<Tables>),
     retry: (slot) => move(slot, retried(slot)),
     claimedSince: async (since, limit) => {
@@ -287,11 +267,13 @@ export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now
       return rows.map(slotOf);
     },
     probe: async () => {
-      await db
-        .insertInto('relay_gas')
-        .values({ intent_key: PROBE, day: 0, wei: '0' })
-        .onConflict((conflict) => conflict.column('intent_key').doUpdateSet({ day: 0 }))
-        .execute();
+      await write(db, (rows) =>
+        rows
+          .insertInto('relay_gas')
+          .values({ intent_key: PROBE, day: 0, wei: '0' })
+          .onConflict((conflict) => conflict.column('intent_key').doUpdateSet({ day: 0 }))
+          .execute(),
+      );
     },
     purge: async (before) => {
       const result = await db
@@ -305,38 +287,5 @@ export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now
         .executeTakeFirst();
       return Number(result.numDeletedRows);
     },
-  };
-}
-
-function versionRow({ digest, action, signature }: Version) {
-  return {
-    digest,
-    action: JSON.stringify(signedActionToJson(action)),
-    signature,
-    deadline: action.deadline,
-  };
-}
-
-function slotOf(row: SlotRow): Slot {
-  return {
-    id: {
-      module: row.module as Address,
-      account: row.account as Address,
-      nonce: BigInt(row.nonce),
-    },
-    state: row.state,
-    digest: row.digest as Hex,
-    action: signedActionFromJson(JSON.parse(row.action) as ActionJson | CoverActionJson),
-    signature: row.signature as Hex,
-    attempt: row.attempt,
-    wasBroadcast: row.was_broadcast === 1,
-    quote:
-      row.quote_fee === null || row.quote_expires_at === null
-        ? null
-        : { fee: BigInt(row.quote_fee), expiresAt: row.quote_expires_at },
-    nextFee: row.next_fee === null ? null : BigInt(row.next_fee),
-    claimSeq: row.claim_seq,
-    claimedAt: row.claimed_at,
-    updatedAt: row.updated_at,
   };
 }

@@ -7,7 +7,7 @@ import type { IntentState } from '../runtime/sender/types.ts';
 import { openStore, type Store } from '../runtime/store/store.ts';
 import { createLedger } from './ledger.ts';
 import { type RelayTables, relayMigrations } from './migrations.ts';
-import { createSlotStore, type SlotStore, type Version } from './slot-store.ts';
+import { createSlotStore, type SlotStore } from './slot-store.ts';
 import {
   admit,
   intentKey,
@@ -17,6 +17,7 @@ import {
   released,
   retried,
   type Slot,
+  type Version,
 } from './slots.ts';
 
 const module = '0x5FC8d32690cc91D4c39d9d3abcBD16989F875707';

@@ -16,6 +16,9 @@ import type { SignedAction } from './signed-action.ts';
 
 export type SlotId = { module: Address; account: Address; nonce: bigint };
 
+/** What may become of a slot: one action with one fee, as it was signed. */
+export type Version = { id: SlotId; digest: Hex; action: SignedAction; signature: Hex };
+
 export type Slot = {
   id: SlotId;
   /** `open`: nothing of it was handed over. `claimed`: its intent is, or may be, in the sender's journal. */

@@ -21,7 +21,7 @@ import { findExecution } from './chain/executed.ts';
 import { createMarksReader } from './chain/marks.ts';
 import { readNonceState } from './chain/nonce-state.ts';
 import { createSessionReader } from './chain/session.ts';
-import { simulate, simulateAfter } from './chain/simulate.ts';
+import { createSimulator } from './chain/simulator.ts';
 import { recoversNatively } from './checks/recover.ts';
 import { gasBudgetWei, policyOf, quarantineOf, type RelayerConfig } from './config.ts';
 import { createGasBudget, type GasBudget } from './gas-budget.ts';
@@ -140,8 +140,7 @@ export async function startRelayer(
     chain: {
       session: createSessionReader(client, deployment),
       marks,
-      simulate: (call) => simulate(client, call),
-      simulateAfter: (before, call) => simulateAfter(client, before, call),
+      simulator: createSimulator(client, policy.maxGas),
       findExecution: usedBy,
       nonceUsed: async (id) => (await readNonceState(client, deployment, id)).used,
     },

@@ -46,7 +46,7 @@ export type SubmissionDeps = {
 const CLAIM_SETTLES_MS = 30_000;
 
 /**
- * @param gas from the simulation that the caller has just made; null: prepare first.
+ * @param gas the limit that the action needs by the simulation that the caller has just made; null: prepare first.
  * @param waitMs for the chain to settle it.
  * @param leastMs for a node to take it, however short `waitMs` is: an answer before that could only be uncertain.
  */
@@ -97,7 +97,8 @@ async function sendAttempt(
   const key = intentKey(slot.digest, slot.attempt);
   let hash: Hex | null = null;
   try {
-    const stored = await deps.sender.get(key);
+    // What the caller has claimed a moment ago is new to the sender; were it not, it would answer for its key.
+    const stored = gas === null ? await deps.sender.get(key) : null;
     if (stored === null) {
       const handed = await handOver(deps, slot, key, gas, broadcastBy);
       // The sender refuses some work without a row (a full queue, a stop): there is nothing to wait for.
@@ -137,7 +138,7 @@ async function handOver(
       if (orphaned && !slot.wasBroadcast) await deps.slots.release(slot);
       return { tag: 'outcome', outcome: refused(prepared.refusal) };
     }
-    limit = prepared.gas;
+    limit = prepared.limit;
   }
   try {
     const submitting = deps.sender.submit(deps.intentOf(slot, key, limit), {

@@ -1,5 +1,6 @@
 /** The checks that ask the chain: session, dry run, and who used a nonce. */
 import type { Address, Hex } from 'viem';
+import type { Passed } from './chain/simulator.ts';
 import { sessionRefusal } from './checks/of-action.ts';
 import type { Session } from './checks/session.ts';
 import { pendingRefusal, tooManyPending, underwayOf, unjudgedPending } from './pending.ts';
@@ -7,11 +8,11 @@ import type { Refusal } from './refusal.ts';
 import type { RelayDeps } from './relay.ts';
 import { innermostRevert, refusalOfRevert } from './revert.ts';
 import { senderStateOf } from './slot-state.ts';
-import { executeCalldata } from './signed-action.ts';
+import { executeCalldata, isTrade, type SignedAction } from './signed-action.ts';
 import type { Slot, SlotId } from './slots.ts';
 
-/** An action that passed, with the gas it needs (no headroom), or why it cannot go out now. */
-export type Vetted = { tag: 'passed'; gas: bigint } | { tag: 'refused'; refusal: Refusal };
+/** An action that passed, with the gas that it uses and the limit that it needs (no headroom), or why it cannot go. */
+export type Vetted = Passed | { tag: 'refused'; refusal: Refusal };
 
 type Signed = Pick<Slot, 'id' | 'action' | 'signature' | 'digest'>;
 
@@ -25,6 +26,13 @@ export type Vetting = {
   /** NONCE_USED with the transaction that used it where it is known: the own journal first, then the chain. */
   nonceUsedRefusal(version: Pick<Slot, 'id' | 'digest'>): Promise<Refusal>;
 };
+
+const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
+/** Actions of one sort run the same code over the same pools. */
+function sortOf(module: Address, action: SignedAction): string {
+  return `${module}:${action.kind}:${isTrade(action) ? action.vault : ''}`;
+}
 
 export function createVetting(deps: RelayDeps): Vetting {
   const { policy, sender, slots, chain } = deps;
@@ -78,24 +86,24 @@ export function createVetting(deps: RelayDeps): Vetting {
     }
     const { id, action, signature } = signed;
     const call = { from: wallet.address, to: id.module, data: executeCalldata(action, signature) };
-    const result = await chain.simulate(call);
+    const result = await chain.simulator.alone(call, sortOf(id.module, action));
     if (result.tag === 'reverted') {
       const refusal = refusalOfRevert(innermostRevert(result.data), action, session);
       if (refusal.code !== 'NONCE_USED') return { tag: 'refused', refusal };
       return { tag: 'refused', refusal: await nonceUsedRefusal(signed) };
     }
-    if (result.gas > policy.maxGas) {
+    if (result.limit > policy.maxGas) {
       return {
         tag: 'refused',
         refusal: {
           code: 'SIMULATION_FAILED',
-          message: `the action needs ${result.gas} gas: more than the relayer spends on one`,
+          message: `the action needs ${result.limit} gas: more than the relayer spends on one`,
         },
       };
     }
     return pending.length === 0
       ? result
-      : await runBehind(signed, session, pending, { call, gas: result.gas });
+      : await runBehind(signed, session, pending, { call, passed: result });
   };
 
   /** The same once more, behind what is under way. */
@@ -103,7 +111,7 @@ export function createVetting(deps: RelayDeps): Vetting {
     { action }: Signed,
     session: Session,
     pending: readonly Slot[],
-    alone: { call: { from: Address; to: Address; data: Hex }; gas: bigint },
+    alone: { call: { from: Address; to: Address; data: Hex }; passed: Passed },
   ): Promise<Vetted> => {
     const underway = await underwayOf(
       sender,
@@ -111,16 +119,17 @@ export function createVetting(deps: RelayDeps): Vetting {
       (slot) => ({ to: slot.id.module, data: executeCalldata(slot.action, slot.signature) }),
       { wallet: alone.call.from, gas: policy.maxGas },
     );
-    if (underway.calls.length === 0) return { tag: 'passed', gas: alone.gas };
+    if (underway.calls.length === 0) return alone.passed;
     const last = { ...alone.call, gas: policy.maxGas };
-    const behind = await chain.simulateAfter(underway.calls, last);
+    const behind = await chain.simulator.after(underway.calls, last);
     if (behind.tag === 'unavailable') {
       return { tag: 'refused', refusal: unjudgedPending(underway) };
     }
     if (behind.tag === 'reverted') {
       return { tag: 'refused', refusal: pendingRefusal(behind.data, action, session, underway) };
     }
-    return { tag: 'passed', gas: behind.gas > alone.gas ? behind.gas : alone.gas };
+    const { gas, limit } = alone.passed;
+    return { tag: 'passed', gas: most(gas, behind.gas), limit: most(limit, behind.limit) };
   };
 
   return {

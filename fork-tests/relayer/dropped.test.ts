@@ -140,14 +140,20 @@ describe('an action whose transaction was cancelled at the fee cap', () => {
       });
       const { action } = await inFlight(target);
       await cancelInPool();
-      const outage = proxy.on(
-        'eth_estimateGas',
-        {},
-        { fault: 'error', code: -32_603, message: 'internal error', forwarded: false },
+      const fault = {
+        fault: 'error',
+        code: -32_603,
+        message: 'internal error',
+        forwarded: false,
+      } as const;
+      const outages = ['eth_simulateV1', 'eth_estimateGas'].map((method) =>
+        proxy.on(method, {}, fault),
       );
       await fork.client.mine({ blocks: 1 });
-      await until('the second try failed', async () => (outage.hits > 0 ? true : null));
-      outage.remove();
+      await until('the second try failed', async () =>
+        outages.every(({ hits }) => hits > 0) ? true : null,
+      );
+      for (const outage of outages) outage.remove();
       await fork.client.setAutomine(true);
       // Nobody posts again.
       await until('it has run', async () =>

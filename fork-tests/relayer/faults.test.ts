@@ -98,7 +98,7 @@ describe('an endpoint that fails', () => {
     const target = await start();
     const { body } = await paidBody();
     const limited = { fault: 'error', code: -32_005, message: 'limit', forwarded: false } as const;
-    proxy.on('eth_estimateGas', {}, limited);
+    for (const method of ['eth_simulateV1', 'eth_estimateGas']) proxy.on(method, {}, limited);
     expect((await target.post(body)).body).toMatchObject({ code: 'UPSTREAM' });
     proxy.clear();
     expect((await target.post(body)).status).toBe(200);

@@ -1,4 +1,4 @@
-/** Dry runs of `SessionModule.execute` as the wallet that would send it: alone, which is its gas estimate, or behind others. */
+/** Dry runs of a module's `execute` as the wallet that would send it: by estimate, or in a simulated block behind others. */
 import {
   type Address,
   BaseError,
@@ -11,6 +11,8 @@ import { z } from 'zod';
 import { revertDataOf } from '../../contracts-abi/revert.ts';
 import { mulDivUp } from '../../contracts-abi/rounding.ts';
 
+export type Call = { from: Address; to: Address; data: Hex };
+
 export type Simulation = { tag: 'passed'; gas: bigint } | { tag: 'reverted'; data: Hex | null };
 
 /** JSON-RPC's "execution reverted" (geth and everything after it). */
@@ -20,10 +22,7 @@ const REVERTED = 3;
  * @param call `execute` calldata to the session module, `from` the submitting wallet.
  * @throws viem's error when the node cannot say whether the call passes.
  */
-export async function simulate(
-  client: PublicClient,
-  call: { from: Address; to: Address; data: Hex },
-): Promise<Simulation> {
+export async function simulate(client: PublicClient, call: Call): Promise<Simulation> {
   try {
     // Named: left out, some nodes take the newest block and some add what waits in their own pool.
     const gas = await client.request({ method: 'eth_estimateGas', params: [call, 'latest'] });
@@ -37,10 +36,13 @@ export async function simulate(
 }
 
 /** One transaction of a simulated block; `gas` is its limit. */
-export type SimulatedCall = { from: Address; to: Address; data: Hex; gas: bigint };
+export type SimulatedCall = Call & { gas: bigint };
 
-/** `unavailable`: the node has no such simulation, or none of so much. */
-export type SimulationAfter = Simulation | { tag: 'unavailable' };
+/** `used`: gas after refunds. `unavailable`: the node has no such simulation, or none of so much. */
+export type SimulationInBlock =
+  | { tag: 'passed'; used: bigint }
+  | { tag: 'reverted'; data: Hex | null }
+  | { tag: 'unavailable' };
 
 /** Blocks of the chain hold more than any node simulates at once. */
 const SIMULATED_BLOCK_GAS = 10n ** 12n;
@@ -54,7 +56,7 @@ export async function simulateAfter(
   client: PublicClient,
   before: readonly SimulatedCall[],
   call: SimulatedCall,
-): Promise<SimulationAfter> {
+): Promise<SimulationInBlock> {
   const calls = [...before, call].map((one) => ({ ...one, gas: numberToHex(one.gas) }));
   const blockOverrides = { gasLimit: numberToHex(SIMULATED_BLOCK_GAS) };
   let blocks: unknown;
@@ -72,7 +74,7 @@ export async function simulateAfter(
   if (last === undefined || parsed.data?.[0]?.calls.length !== calls.length) {
     return { tag: 'unavailable' };
   }
-  if (last.status === '0x1') return { tag: 'passed', gas: withRefund(BigInt(last.gasUsed)) };
+  if (last.status === '0x1') return { tag: 'passed', used: BigInt(last.gasUsed) };
   return { tag: 'reverted', data: revertDataOf(last.error) ?? (last.returnData as Hex) };
 }
 
@@ -96,14 +98,14 @@ const simulatedBlocks = z.array(
 );
 
 /** The gas used is told less the refund, which is at most a fifth (EIP-3529) and comes only at the end. */
-function withRefund(gasUsed: bigint): bigint {
+export function withRefund(gasUsed: bigint): bigint {
   return mulDivUp(gasUsed, 5n, 4n);
 }
 
 /** Some nodes leave the revert data out of an estimate, or answer with a code of their own: a plain call knows. */
 async function callForReason(
   client: PublicClient,
-  call: { from: Address; to: Address; data: Hex },
+  call: Call,
   estimateError: unknown,
 ): Promise<Simulation> {
   try {

@@ -10,7 +10,7 @@ import { fenced } from '../store/fenced.ts';
 import { type Fence, Overtaken, unfenced } from '../store/lead.ts';
 import { applyEvent, type Entry, type EntryEvent, isFinal } from './entry.ts';
 import { type Guard, insertIntent, Sequence } from './insert.ts';
-import { attemptRowOf, entryOf, rowOf, type SenderTables } from './tables.ts';
+import { attemptRowOf, changingColumnsOf, entryOf, type SenderTables } from './tables.ts';
 import type { Intent } from './types.ts';
 
 /** Somebody else wrote the row: two senders on one journal. Fatal, and nothing may be sent after it. */
@@ -86,8 +86,8 @@ export class Journal {
   ): Promise<{ created: boolean; entry: Entry } | null>;
   async insert(intent: Intent, guard?: Guard): Promise<{ created: boolean; entry: Entry } | null> {
     return await this.#inTurn(intent.key, async () => {
-      const known = await this.load(intent.key);
-      if (known !== null) return { created: false, entry: this.#keep(known) };
+      const known = this.#active.get(intent.key);
+      if (known !== undefined) return { created: false, entry: known };
       const now = this.#clock();
       const inserted = await insertIntent(this.#db, this.#fence, this.#sequence, {
         intent,
@@ -101,6 +101,15 @@ export class Journal {
       const written = await this.load(intent.key);
       if (written === null) throw new Error(`intent ${intent.key} vanished from the journal`);
       return { created: false, entry: this.#keep(written) };
+    });
+  }
+
+  /** Takes on the row of a key; null where there is none. */
+  async take(key: string): Promise<Entry | null> {
+    // Read in its turn: a write of our own to the same row may be under way.
+    return await this.#inTurn(key, async () => {
+      const entry = await this.load(key);
+      return entry === null ? null : this.#keep(entry);
     });
   }
 
@@ -119,7 +128,7 @@ export class Journal {
     for (const { key } of rows) {
       if (this.#active.has(key)) continue;
       await this.#inTurn(key, async () => {
-        // Read in its turn: a write of our own to the same row may have been under way.
+        // Read in its turn: see `take`.
         const entry = await this.load(key);
         if (entry === null || isFinal(entry) || this.#active.has(key)) return;
         this.#keep(entry);
@@ -218,7 +227,8 @@ export class Journal {
   }
 
   async #write(entry: Entry, next: Entry, event: EntryEvent): Promise<void> {
-    const { key, seq: _seq, created_at: _created, ...columns } = rowOf(next);
+    const { key } = next;
+    const columns = changingColumnsOf(next);
     await fenced(this.#db, this.#fence, async (trx) => {
       if (event.type === 'persisted') {
         await trx.insertInto('sender_attempt').values(attemptRowOf(key, event.attempt)).execute();

@@ -165,7 +165,10 @@ class OneSender<DB extends SenderTables> implements Sender {
         return refusal('queue_full', `${settings.queueLimit} intents wait already`);
       }
     }
-    const inserted = await this.#inserted(intent, options.guard);
+    const inserted =
+      known === null
+        ? await this.#inserted(intent, options.guard)
+        : { created: false, entry: (await journal.take(intent.key)) ?? known };
     if (inserted === null) return refusal('withdrawn', 'its caller took it back');
     const { created, entry } = inserted;
     if (created) this.#context.onDurablePoint('inserted');

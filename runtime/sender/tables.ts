@@ -131,11 +131,10 @@ type IntentRow = Selectable<SenderTables['sender_intent']>;
 type AttemptRow = Selectable<SenderTables['sender_attempt']>;
 
 export function rowOf(entry: Entry): IntentRow {
-  const { intent, receipt, refusal } = entry;
+  const { intent } = entry;
   return {
     key: entry.key,
     seq: entry.seq,
-    version: entry.version,
     kind: intent.kind,
     target: intent.to,
     calldata: intent.data,
@@ -145,6 +144,16 @@ export function rowOf(entry: Entry): IntentRow {
     max_fee_wei: intent.maxFeePerGas?.toString() ?? null,
     meta: intent.meta === undefined ? null : JSON.stringify(intent.meta),
     from_wallet: intent.from ?? null,
+    created_at: entry.createdAt,
+    ...changingColumnsOf(entry),
+  };
+}
+
+/** What may differ between two versions of one row. */
+export function changingColumnsOf(entry: Entry) {
+  const { receipt, refusal } = entry;
+  return {
+    version: entry.version,
     phase: entry.phase,
     wallet: entry.wallet,
     nonce: entry.nonce,
@@ -158,7 +167,6 @@ export function rowOf(entry: Entry): IntentRow {
     block_hash: receipt?.blockHash ?? null,
     gas_used: receipt?.gasUsed.toString() ?? null,
     gas_price: receipt?.effectiveGasPrice.toString() ?? null,
-    created_at: entry.createdAt,
     updated_at: entry.updatedAt,
   };
 }
