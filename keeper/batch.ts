@@ -87,11 +87,11 @@ async function sendBatch(
   const keys = members.map(({ work, attempt }) => intentKeyOf('fill', work.key, attempt));
   const carrier = `batch:${keccak256(toBytes(keys.join('|')))}`;
   const each = profit.profitUsdg / BigInt(members.length);
-  for (const [index, { work, attempt }] of members.entries()) {
-    await journal.openAttempt({
+  await journal.openAttempt(
+    ...members.map(({ work, attempt }, index) => ({
       intentKey: keys[index] ?? '',
       jobKey: work.key,
-      kind: 'fill',
+      kind: 'fill' as const,
       attempt,
       promisedUsdg: work.promisedUsdg,
       workType: work.type,
@@ -99,8 +99,8 @@ async function sendBatch(
       duty: false,
       expectedUsdg: each,
       carrier: { key: carrier, index, members: members.length },
-    });
-  }
+    })),
+  );
   const state = await sender.submit(
     {
       key: carrier,

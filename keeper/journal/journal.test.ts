@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { pad } from 'viem';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openStore, type Store } from '../../runtime/store/store.ts';
@@ -84,6 +85,17 @@ describe('attempts', () => {
     });
     await journal.openAttempt(attempt(1));
     expect(await journal.unsettled(10)).toMatchObject([{ outcome: 'submitting', attempt: 1 }]);
+  });
+
+  test('that go out together are written together, all or none', async () => {
+    await sql`CREATE TRIGGER broken BEFORE INSERT ON keeper_attempts WHEN NEW.attempt = 3
+      BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`.execute(store.db);
+    const all = [1, 2, 3].map(attempt);
+    await expect(journal.openAttempt(...all)).rejects.toThrow(/full/);
+    expect(await journal.unsettled(10)).toEqual([]);
+    await sql`DROP TRIGGER broken`.execute(store.db);
+    await journal.openAttempt(...all);
+    expect(await journal.unsettled(10)).toHaveLength(3);
   });
 
   test('that are not settled survive a clean-up of old rows', async () => {

@@ -88,8 +88,11 @@ export type Journal = {
   readJob(jobKey: string): Promise<JobMemory | null>;
   writeJob(jobKey: string, memory: JobMemory): Promise<void>;
   lastAttempt(jobKey: string, kind: AttemptKind): Promise<Attempt | null>;
-  /** Writes the attempt's row. A row of the same number, left by a submit that never was, starts anew. */
-  openAttempt(attempt: NewAttempt): Promise<void>;
+  /**
+   * Writes the rows of attempts that go out together, all or none: the store is waited for once, not once each. A row
+   * of the same number, left by a submit that never was, starts anew.
+   */
+  openAttempt(...attempts: readonly NewAttempt[]): Promise<void>;
   changeAttempt(intentKey: string, change: AttemptChange): Promise<void>;
   /** Oldest first. */
   unsettled(limit: number): Promise<Attempt[]>;
@@ -167,34 +170,9 @@ export function createJournal(
       return row === undefined ? null : attemptOf(row);
     },
 
-    async openAttempt({ intentKey, jobKey, kind, attempt, promisedUsdg, ...more }) {
+    async openAttempt(...attempts) {
       await write(async (trx) => {
-        const fresh = {
-          work_type: more.workType,
-          ticker: more.ticker,
-          duty: more.duty ? 1 : 0,
-          expected_usdg: more.expectedUsdg.toString(),
-          at_risk_usdg: more.atRiskUsdg?.toString() ?? null,
-          least_usdg: more.leastUsdg?.toString() ?? null,
-          wallet: null,
-          gas_l1: null,
-          carrier: more.carrier === undefined ? null : JSON.stringify(more.carrier),
-          promised_usdg: promisedUsdg.toString(),
-          created_ms: now(),
-          updated_ms: now(),
-          outcome: 'submitting',
-          tx_hash: null,
-          fee_usdg: null,
-          gas_used: null,
-          gas_price_wei: null,
-          cost_usdg: null,
-          settled: 0,
-        };
-        await trx
-          .insertInto('keeper_attempts')
-          .values({ intent_key: intentKey, job_key: jobKey, kind, attempt, ...fresh })
-          .onConflict((conflict) => conflict.column('intent_key').doUpdateSet(fresh))
-          .execute();
+        for (const attempt of attempts) await insertAttempt(trx, attempt, now());
       });
     },
 
@@ -338,6 +316,39 @@ export function createJournal(
       });
     },
   };
+}
+
+async function insertAttempt(
+  trx: Transaction<KeeperTables>,
+  { intentKey, jobKey, kind, attempt, promisedUsdg, ...more }: NewAttempt,
+  nowMs: number,
+): Promise<void> {
+  const fresh = {
+    work_type: more.workType,
+    ticker: more.ticker,
+    duty: more.duty ? 1 : 0,
+    expected_usdg: more.expectedUsdg.toString(),
+    at_risk_usdg: more.atRiskUsdg?.toString() ?? null,
+    least_usdg: more.leastUsdg?.toString() ?? null,
+    wallet: null,
+    gas_l1: null,
+    carrier: more.carrier === undefined ? null : JSON.stringify(more.carrier),
+    promised_usdg: promisedUsdg.toString(),
+    created_ms: nowMs,
+    updated_ms: nowMs,
+    outcome: 'submitting',
+    tx_hash: null,
+    fee_usdg: null,
+    gas_used: null,
+    gas_price_wei: null,
+    cost_usdg: null,
+    settled: 0,
+  };
+  await trx
+    .insertInto('keeper_attempts')
+    .values({ intent_key: intentKey, job_key: jobKey, kind, attempt, ...fresh })
+    .onConflict((conflict) => conflict.column('intent_key').doUpdateSet(fresh))
+    .execute();
 }
 
 function attemptOf(row: Selectable<AttemptRow>): Attempt {
