@@ -8,7 +8,15 @@ import { ReadBatch, required } from '../../runtime/chain/read-batch.ts';
 import { planBudgetBuy } from '../../runtime/quotes/basket-quote.ts';
 import type { BuyRequest } from '../schemas/transactions.ts';
 import { basketOf, type Service } from '../service.ts';
-import { approvalFor, finishPlan, NO_FEES, type Plan, planFunding, usdgShortfall } from './plan.ts';
+import {
+  approvalFor,
+  farFromNav,
+  finishPlan,
+  NO_FEES,
+  type Plan,
+  planFunding,
+  usdgShortfall,
+} from './plan.ts';
 import { noRoute } from './refusals.ts';
 
 /** Long enough for an approval to be mined first; the price is held by minShares, not by haste. */
@@ -69,7 +77,10 @@ export async function buildBuy(service: Service, request: BuyRequest): Promise<B
     approval: approvalFor(funding, deployment.zapper, amountUsdg),
     simulate: request.simulate,
     eth: required(funding.eth, 'the ETH balance'),
-    warnings: [usdgShortfall(balance, amountUsdg)],
+    warnings: [
+      usdgShortfall(balance, amountUsdg),
+      farFromNav(service, basket, { side: 'buy', usdg: amountUsdg, shares: quote.shares }),
+    ],
     block,
     expiresAt: deadline,
     fees: { ...NO_FEES, mintUsdg: quote.fee.toString() },

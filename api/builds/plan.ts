@@ -1,6 +1,6 @@
 /** What every build shares: the approval, the dry run, the warnings (wire.md, Plans), and the block it was made at. */
 import { type Address, encodeFunctionData, erc20Abi, type Hex, multicall3Abi } from 'viem';
-import { formatDecimal } from '../../contracts-abi/rounding.ts';
+import { formatDecimal, mulDivDown } from '../../contracts-abi/rounding.ts';
 import type { BlockSeen } from '../../runtime/chain/block-time.ts';
 import {
   dryRun,
@@ -10,6 +10,8 @@ import {
   type Simulation,
 } from '../chain/dry-run.ts';
 import { type Pending, type ReadBatch, required } from '../../runtime/chain/read-batch.ts';
+import { NAV_PER_USDG } from '../../runtime/quotes/basket-quote.ts';
+import type { Basket } from '../catalog/catalog.ts';
 import type { Service } from '../service.ts';
 
 type Tx = { to: Address; data: Hex; value: string };
@@ -91,6 +93,31 @@ export function usdgShortfall(balance: bigint, needed: bigint): string | null {
   if (balance >= needed) return null;
   const dollars = (amount: bigint) => formatDecimal(amount, 6);
   return `you have ${dollars(balance)} USDG, this needs ${dollars(needed)}: ${dollars(needed - balance)} short`;
+}
+
+/** More than fees and pools of a usual depth explain. */
+const FAR_BPS = 300n;
+
+/**
+ * Words for a price far from what the basket is worth: the tolerance is relative to the quote, and does not speak of
+ * it. Null where it is near, or where nothing is known to compare it with.
+ * @param trade USDG base units that a buy spends or a sale yields, for these shares
+ */
+export function farFromNav(
+  service: Service,
+  basket: Basket,
+  trade: { side: 'buy' | 'sell'; usdg: bigint; shares: bigint },
+): string | null {
+  const { marks } = service;
+  const { nav } = marks.markOf(basket);
+  const worth = nav === null ? 0n : mulDivDown(trade.shares, nav, NAV_PER_USDG);
+  if (worth === 0n || !marks.live()) return null;
+  const gap = trade.side === 'buy' ? trade.usdg - worth : worth - trade.usdg;
+  const bps = mulDivDown(gap < 0n ? 0n : gap, 10_000n, worth);
+  if (bps < FAR_BPS) return null;
+  const says = trade.side === 'buy' ? 'costs' : 'yields';
+  const than = trade.side === 'buy' ? 'more' : 'less';
+  return `this ${says} ${formatDecimal(bps, 2)}% ${than} than the shares are worth by their NAV: the pools are shallow for this size`;
 }
 
 const NO_ETH = 'the address has no ETH: transactions on this chain need some for gas';

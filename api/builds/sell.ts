@@ -12,7 +12,15 @@ import { type PendingSell, planSell } from '../../runtime/quotes/basket-quote.ts
 import type { SellRequest } from '../schemas/transactions.ts';
 import { basketOf, type Service } from '../service.ts';
 import { WALLET_DEADLINE_SECONDS } from './buy.ts';
-import { approvalFor, type Funding, finishPlan, NO_FEES, type Plan, planFunding } from './plan.ts';
+import {
+  approvalFor,
+  farFromNav,
+  type Funding,
+  finishPlan,
+  NO_FEES,
+  type Plan,
+  planFunding,
+} from './plan.ts';
 import { insufficientShares, noRoute } from './refusals.ts';
 
 export type SellPlan = Plan & {
@@ -73,7 +81,7 @@ async function buildAt(service: Service, request: SellRequest, block: BlockId): 
     approval: approvalFor(funding, deployment.zapper, shares),
     simulate: request.simulate,
     eth: required(funding.eth, 'the ETH balance'),
-    warnings: [],
+    warnings: [farFromNav(service, basket, { side: 'sell', usdg: quote.net, shares })],
     block: chainBlock,
     expiresAt: deadline,
     fees: { ...NO_FEES, sellUsdg: quote.fee.toString() },

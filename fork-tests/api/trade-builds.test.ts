@@ -100,6 +100,22 @@ describe('POST /v1/tx/buy', () => {
     expect(plan.warnings).toEqual(['you have 100000 USDG, this needs 100000.25: 0.25 short']);
   });
 
+  test('says that a price is far from NAV: the tolerance does not, being of the quote', async () => {
+    const warningOf = async (amountUsdg: number): Promise<string[]> => {
+      const { warnings } = planOf(await buy({ amountUsdg, simulate: false }));
+      return warnings.filter((text) => text.includes('NAV'));
+    };
+    expect(await warningOf(1_000)).toEqual([]);
+    const [said = ''] = await warningOf(50_000_000);
+    const percent = Number(/^this costs ([\d.]+)% more than the shares are worth/.exec(said)?.[1]);
+    const { estShares } = planOf(await buy({ amountUsdg: 50_000_000, simulate: false }));
+    const answer = await api.get('/v1/markets?fields=ticker,nav&prices=0');
+    const { markets } = answer.body as unknown as { markets: { ticker: string; nav: number }[] };
+    const nav = markets.find(({ ticker }) => ticker === 'MAG7')?.nav ?? 0;
+    expect(percent).toBeCloseTo((50_000_000 / (estShares * nav) - 1) * 100, 1);
+    expect(percent).toBeGreaterThan(3);
+  });
+
   test('simulates as the sender and decodes why it would revert', async () => {
     const dave = fork.accounts.dave.account.address;
     const first = planOf(await buy({ address: dave, amountUsdg: 90_000 }));
