@@ -52,7 +52,7 @@ contract VaultEventsTest is VaultFixture {
         vault.claimOwed(address(tokens[1]), bob);
     }
 
-    function test_an_accrual_names_the_treasury_its_shares_and_the_index_that_they_bring_the_supply_to() public {
+    function test_an_accrual_names_the_treasury_its_shares_and_the_index() public {
         skip(90 days);
         uint256 supply = vault.totalSupply();
         uint256 index = vault.feeIndex();
