@@ -44,6 +44,8 @@ export async function runWhy(
   const store = await openStore<StoreTables>({
     url: config.DATABASE_URL ?? DEFAULT_DATABASE_URL,
     migrations: storeMigrations,
+    // A keeper may hold it: nothing is written, and no file is made where the setting names none.
+    readOnly: true,
   });
   try {
     const lines = await timelineText(createJournal(store.db), id);
