@@ -17,6 +17,27 @@ contract SessionModuleTest is AccountsFixture {
         deployAccounts();
     }
 
+    function test_a_sale_is_told_as_one_with_what_the_account_received() public {
+        giveShares(tech, account, 1e18);
+        ISessionModule.Action memory action = sellAction(tech, 1e18);
+        bytes memory sig = signed(action);
+        vm.expectEmit(address(module));
+        emit ISessionModule.Executed(
+            account,
+            key,
+            module.hashAction(action),
+            action.nonce,
+            1,
+            address(tech),
+            1e18,
+            action.limit,
+            0,
+            relayer
+        );
+        vm.prank(relayer);
+        assertEq(module.execute(action, sig), action.limit);
+    }
+
     function test_a_buy_mints_exactly_the_shares_and_pays_the_relayer_exactly_the_fee() public {
         ISessionModule.Action memory action = buyAction(tech, 1e18);
         action.fee = 120_000;

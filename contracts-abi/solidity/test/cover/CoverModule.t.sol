@@ -234,6 +234,19 @@ contract CoverModuleTest is CoverActions {
 
     // ---------------------------------------------------------------- kinds
 
+    function test_a_request_and_its_cancel_are_told_as_what_they_are() public {
+        ICoverModule.CoverAction memory action = requestAction(weekTerms(500, PRICE));
+        bytes32 digest = coverModule.hashAction(action);
+        vm.expectEmit(address(coverModule));
+        emit ICoverModule.CoverExecuted(account, key, digest, action.nonce, REQUEST, 10e6, 0, relayer);
+        action = cancelAction(runRequest(action));
+        action.nonce++;
+        digest = coverModule.hashAction(action);
+        vm.expectEmit(address(coverModule));
+        emit ICoverModule.CoverExecuted(account, key, digest, action.nonce, CANCEL, 0, 0, relayer);
+        runCover(action);
+    }
+
     function test_what_underwrites_belongs_to_the_owner() public {
         uint8[3] memory kinds = [2, 3, 5];
         for (uint256 i; i < kinds.length; i++) {
