@@ -192,6 +192,23 @@ describe('the HTTP server', () => {
     },
   );
 
+  it.each(['utf-16', 'utf-16le', 'utf-16be', 'utf-7'])(
+    'refuses a body in %s, which would be parsed as another text than the checks of the text read',
+    async (charset) => {
+      const url = await serve({ keepBodyText: true });
+      const body = Buffer.from('{"fee":"0","fee":"5"}', 'utf16le');
+      const response = await fetch(`${url}/thing/1`, {
+        method: 'POST',
+        body: charset === 'utf-16be' ? body.swap16() : body,
+        headers: { 'content-type': `application/json; charset=${charset}` },
+      });
+      expect(response.status).toBe(415);
+      expect(await response.json()).toMatchObject({ code: 'BAD_REQUEST' });
+      const plain = await post(`${url}/thing/1`, '{"fee":"0"}', 'application/json; charset=UTF-8');
+      expect(await plain.json()).toEqual({ got: { fee: '0' } });
+    },
+  );
+
   it('limits a client and says when to come back', async () => {
     const url = await serve({ requestsPerMinute: 2 });
     const statuses = [];

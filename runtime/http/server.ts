@@ -176,14 +176,18 @@ function parseJson(options: HttpAppOptions): RequestHandler {
     limit: options.bodyLimitBytes,
     // `null` and `1` are JSON: that a route takes objects alone is the route's to say.
     strict: false,
-    ...(options.keepBodyText === true
-      ? {
-          verify: (request: IncomingMessage, _response: unknown, body: Buffer) => {
-            bodyTexts.set(request, body.toString('utf8'));
-          },
-        }
-      : {}),
+    verify: (request: IncomingMessage, _response: unknown, body: Buffer, charset: string) => {
+      // JSON between systems is UTF-8 (RFC 8259). Any other would be parsed as one text and checked as another.
+      if (charset !== 'utf-8') throw new UnsupportedCharset();
+      if (options.keepBodyText === true) bodyTexts.set(request, body.toString('utf8'));
+    },
   });
+}
+
+/** Named as body-parser names those that it does not know itself. */
+class UnsupportedCharset extends Error {
+  readonly type = 'charset.unsupported';
+  readonly status = 415;
 }
 
 /** OPTIONS tells what a path answers; anything else that it does not answer is refused with the same list. */
