@@ -1,13 +1,11 @@
 /** Requests to the relayer: each with a deadline, each resolving to what came or why nothing did. */
 import type { Reply } from './answer.ts';
+import { boundedText } from './bounded-text.ts';
 
 export type Http = {
   post(url: string, json: string): Promise<Reply>;
   get(url: string): Promise<Reply>;
 };
-
-/** Larger answers are none of the relayer's. */
-const MAX_ANSWER_CHARS = 1_000_000;
 
 /** Times in milliseconds. The relayer itself waits up to 15 s for a transaction before it answers a post. */
 export function createHttp(options: {
@@ -24,8 +22,8 @@ export function createHttp(options: {
         redirect: 'manual',
         signal: deadline,
       });
-      const text = await response.text();
-      const body = text.length > MAX_ANSWER_CHARS ? null : parsed(text);
+      const text = await boundedText(response);
+      const body = text === null ? null : parsed(text);
       const retryAfter = response.headers.get('retry-after');
       return {
         tag: 'answered',

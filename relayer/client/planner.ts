@@ -2,6 +2,7 @@
 import type { Address } from 'viem';
 import { USD } from '../../contracts-abi/constants.ts';
 import { formatDecimal, toNumber } from '../../contracts-abi/rounding.ts';
+import { boundedText } from './bounded-text.ts';
 import type { Terms } from './terms.ts';
 
 /** The api refused, or did not answer: nothing was planned. `code` and `next` as the api gave them (wire.md, Errors). */
@@ -46,15 +47,17 @@ export function createPlanner({
     const path = terms.type === 'trade' ? '/v1/agent/trade' : '/v1/agent/cover';
     const body = JSON.stringify({ owner, key, ...requestOf(terms), feeUsdg: feeUsdg.toString() });
     let response: Response;
-    let text: string;
+    let text: string | null;
     try {
       response = await send(`${base}${path}`, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json' },
         body,
+        // Plans come from the api that the host named, and from nobody whom it names.
+        redirect: 'manual',
         signal: AbortSignal.timeout(timeoutMs),
       });
-      text = await response.text();
+      text = await boundedText(response);
     } catch {
       // Expected: no connection, or no answer in time. A plan changes nothing: asking again is safe.
       throw new PlanError('the api did not answer', {
@@ -63,7 +66,7 @@ export function createPlanner({
         retryable: true,
       });
     }
-    const json = parsed(text);
+    const json = text === null ? null : parsed(text);
     if (response.ok && json !== null) return json;
     throw planError(response.status, json);
   };
