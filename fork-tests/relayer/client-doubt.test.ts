@@ -3,7 +3,7 @@ import type { Hex } from 'viem';
 import { afterEach, describe, expect, it } from 'vitest';
 import { sessionModuleAbi } from '../../contracts-abi/generated/index.ts';
 import { type ActionJson, actionFromJson } from '../../contracts-abi/typed-data.ts';
-import { createMemoryJournal, type Journal } from '../../relayer/client/index.ts';
+import { createMemoryJournal, type Journal, type Outcome } from '../../relayer/client/index.ts';
 import { executions, mine, signedBody } from './agent.ts';
 import { type RelayerChild, startRelayerChild } from './child.ts';
 import { hashOf, planned, useClientScene, withoutChain } from './client-scene.ts';
@@ -104,6 +104,25 @@ describe('an answer that is lost', () => {
 });
 
 describe('an action that does not run', () => {
+  /** Another host with the same key: the same nonce, other terms. */
+  async function executedByRival(plan: unknown): Promise<Hex> {
+    const action = actionFromJson((plan as { action: ActionJson }).action);
+    const other = { ...action, limit: action.limit - 1n };
+    const { signature } = await signedBody(scene.fork, scene.agent, other);
+    const hash = await scene.fork.userClient('dave').writeContract({
+      address: scene.fork.deployment.sessionModule,
+      abi: sessionModuleAbi,
+      functionName: 'execute',
+      args: [other, signature],
+      gas: 5_000_000n,
+      chain: null,
+      maxFeePerGas: 2_000_000_000n,
+      maxPriorityFeePerGas: 0n,
+    });
+    await mine(scene.fork, hash);
+    return hash;
+  }
+
   /** In the pool and never mined, its deadline passed, its place taken: it can no longer run. */
   async function dropped(hash: unknown): Promise<void> {
     await inPool(scene.fork, hash);
@@ -160,6 +179,27 @@ describe('an action that does not run', () => {
     }
   });
 
+  it('is known never to run by the relayer’s word alone though nobody waited when it expired', async () => {
+    const journal = createMemoryJournal();
+    await scene.fork.client.setAutomine(false);
+    const soon = { ...withoutChain, timing: { pollMs: 20, totalMs: 100 } };
+    const { run } = await scene.client(journal, soon);
+    const left = await run(scene.intent('left'));
+    expect(left).toMatchObject({
+      tag: 'unknown',
+      hash: expect.stringMatching(/^0x/) as string,
+    });
+    const { digest, hash } = left as Extract<Outcome, { tag: 'unknown' }>;
+    await dropped(hash);
+    await until('the second try was refused', async () => {
+      const { body } = await scene.relayer.get(`/relay/v1/actions/${digest}`);
+      return body.status === 'accepted' ? body : null;
+    });
+    const { settle } = await scene.client(journal, withoutChain);
+    expect(await settle('left')).toMatchObject({ tag: 'neverExecuted', reason: 'expired' });
+    expect(await scene.hashes()).toEqual([]);
+  });
+
   it('because another action used its nonce is told so', async () => {
     const { run } = await scene.client(createMemoryJournal());
     const one = scene.intent('rival');
@@ -168,21 +208,7 @@ describe('an action that does not run', () => {
       ...one,
       plan: async (fee) => {
         const plan = await one.plan(fee);
-        const { action } = plan as { action: ActionJson };
-        // Another host with the same key: the same nonce, other terms.
-        const other = { ...actionFromJson(action), limit: actionFromJson(action).limit - 1n };
-        const { signature } = await signedBody(scene.fork, scene.agent, other);
-        rival = await scene.fork.userClient('dave').writeContract({
-          address: scene.fork.deployment.sessionModule,
-          abi: sessionModuleAbi,
-          functionName: 'execute',
-          args: [other, signature],
-          gas: 5_000_000n,
-          chain: null,
-          maxFeePerGas: 2_000_000_000n,
-          maxPriorityFeePerGas: 0n,
-        });
-        await mine(scene.fork, rival);
+        rival = await executedByRival(plan);
         return plan;
       },
     });
@@ -193,6 +219,30 @@ describe('an action that does not run', () => {
       hash: rival,
     });
     expect(await scene.hashes()).toEqual([rival]);
+  });
+
+  it.each([
+    ['another transaction than the one that executed it', { ran: 'ours' }],
+    ['that it ran where another action used its nonce', { ran: 'rival' }],
+  ] as const)('is not taken from a relayer that says %s', async (_, { ran }) => {
+    const { run } = await scene.client(createMemoryJournal());
+    hashOf(await run(scene.intent('fee')));
+    const one = scene.intent('other hash');
+    const lie = { ok: true, hash: `0x${'ab'.repeat(32)}`, blockNumber: 1, gasUsed: 1 };
+    scene.proxy.faults = [{ fault: 'answer', status: 200, text: JSON.stringify(lie) }];
+    const outcome = await run({
+      ...one,
+      plan: async (fee) => {
+        const plan = await one.plan(fee);
+        if (ran === 'rival') await executedByRival(plan);
+        return plan;
+      },
+    });
+    const hash = (await scene.hashes()).at(-1);
+    expect(outcome).toMatchObject({
+      tag: ran === 'ours' ? 'executed' : 'neverExecuted',
+      hash,
+    });
   });
 
   it('is believed to have run only when the chain shows it', async () => {

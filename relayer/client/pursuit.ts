@@ -43,6 +43,9 @@ export type Pursued =
 /** What a look found; `go_on`: nobody can say yet. */
 type Found = Pursued | { tag: 'go_on'; why: string };
 
+/** Which version ran, in which transaction. */
+type Execution = { digest: Hex; hash: Hex };
+
 const MAX_POLL_MS = 5_000;
 
 /**
@@ -108,11 +111,13 @@ class Pursuit {
     const seen = readStatus(reply);
     this.#hash = seen?.hash ?? this.#hash;
     if (seen?.status === 'mined' && seen.hash !== null) {
-      return await this.#executed(this.#version.digest, seen.hash, null);
+      return await this.#said({ digest: this.#version.digest, hash: seen.hash }, null);
     }
     const end = await this.#chainSays();
     if (end !== null) return end;
-    if (seen?.status === 'pending' || seen?.status === 'accepted') {
+    // Without a chain to ask, "accepted" has an end only in the answer to a post: one that expired unsent stays so.
+    const waits = seen?.status === 'accepted' && this.#deps.chain !== null;
+    if (seen?.status === 'pending' || waits) {
       return { tag: 'go_on', why: `the relayer says ${seen.status}` };
     }
     return await this.post();
@@ -145,14 +150,21 @@ class Pursuit {
   async #heard(answer: Answer): Promise<Found> {
     switch (answer.tag) {
       case 'mined':
-        return await this.#executed(this.#version.digest, answer.hash, answer.nextFee);
+        return await this.#said(
+          { digest: this.#version.digest, hash: answer.hash },
+          answer.nextFee,
+        );
       case 'pending':
         this.#hash = answer.hash;
         return { tag: 'go_on', why: 'broadcast, not mined yet' };
       case 'fee':
         return { tag: 'fee', requiredFee: answer.requiredFee, version: this.#version };
       case 'nonce_used':
-        return await this.#used(answer.executedDigest, answer.hash);
+        return await this.#used(
+          answer.executedDigest === null || answer.hash === null
+            ? null
+            : { digest: answer.executedDigest, hash: answer.hash },
+        );
       case 'taken':
         return this.#taken(answer);
       case 'doubt':
@@ -195,16 +207,18 @@ class Pursuit {
     };
   }
 
-  /** What the relayer calls executed, once the chain shows it where there is a chain to ask. */
-  async #executed(digest: Hex, hash: Hex, nextFee: bigint | null): Promise<Found> {
+  /** What the relayer calls executed, once the chain shows it where there is a chain to ask: its event comes before his word. */
+  async #said(said: Execution, nextFee: bigint | null): Promise<Found> {
     const { chain } = this.#deps;
-    if (chain !== null) {
-      const state = await this.#ask(chain.nonce(this.#entry));
-      this.#hash = hash;
-      if (state === null)
-        return { tag: 'go_on', why: 'said to be mined; the chain is out of reach' };
-      if (!state.used) return { tag: 'go_on', why: 'said to be mined; the chain does not show it' };
-    }
+    if (chain === null) return this.#ended(said, nextFee);
+    const state = await this.#ask(chain.nonce(this.#entry));
+    this.#hash = said.hash;
+    if (state === null) return { tag: 'go_on', why: 'said to be mined; the chain is out of reach' };
+    if (!state.used) return { tag: 'go_on', why: 'said to be mined; the chain does not show it' };
+    return this.#ended((await this.#ask(chain.execution(this.#entry))) ?? said, nextFee);
+  }
+
+  #ended({ digest, hash }: Execution, nextFee: bigint | null): Found {
     const version = this.#entry.versions.find((candidate) => candidate.digest === digest);
     if (version === undefined) return this.#never('nonce_used_elsewhere', hash);
     const { fee } = version.signable.action;
@@ -225,27 +239,17 @@ class Pursuit {
     if (!state.used) {
       return state.time > openUntil(this.#entry) ? this.#never('expired', null) : null;
     }
-    return await this.#usedBy((await this.#ask(chain.execution(this.#entry))) ?? null);
+    return await this.#used(null);
   }
 
-  /** The relayer says that the nonce is used; the chain's events come before its word. */
-  async #used(executedDigest: Hex | null, hash: Hex | null): Promise<Found> {
+  /** The nonce is used: the chain's events come before the relayer's word, with its answer or of its nonce route. */
+  async #used(said: Execution | null): Promise<Found> {
     const { chain } = this.#deps;
     const shown = chain === null ? null : await this.#ask(chain.execution(this.#entry));
-    if (shown !== null) return await this.#usedBy(shown);
-    if (executedDigest === null || hash === null) return await this.#usedBy(null);
-    return await this.#usedBy({ digest: executedDigest, hash });
-  }
-
-  async #usedBy(execution: { digest: Hex; hash: Hex } | null): Promise<Found> {
-    const found = execution ?? (await this.#executedByRelayer());
-    if (found === null)
-      return { tag: 'go_on', why: 'the nonce is used; by which action is not known' };
-    return await this.#executed(found.digest, found.hash, null);
-  }
-
-  async #executedByRelayer(): Promise<{ digest: Hex; hash: Hex } | null> {
-    return (await this.#nonceRoute())?.executed ?? null;
+    if (shown !== null) return this.#ended(shown, null);
+    const found = said ?? (await this.#nonceRoute())?.executed ?? null;
+    if (found !== null) return await this.#said(found, null);
+    return { tag: 'go_on', why: 'the nonce is used; by which action is not known' };
   }
 
   /** Null where the answer is not of our module: nonces are per module, and a route without it tells of trades. */
