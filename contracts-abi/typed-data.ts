@@ -4,8 +4,9 @@
  * CoverAction: domain {name "basket cover", version "1", chainId 4663, verifyingContract = cover module}; what its
  * `data` holds is in cover-data.ts.
  */
-import { type Address, type Hex, hashTypedData } from 'viem';
+import type { Address, Hex } from 'viem';
 import { CHAIN_ID } from './constants.ts';
+import { type FlatType, flatDigest } from './flat-digest.ts';
 
 const DOMAIN_FIELDS = [
   { name: 'name', type: 'string' },
@@ -29,6 +30,8 @@ export const ACTION_TYPES = {
     { name: 'fee', type: 'uint256' },
   ],
 } as const;
+
+const ACTION: FlatType = { name: 'Action', fields: ACTION_TYPES.Action };
 
 export const ACTION_KIND = { buy: 0, sell: 1 } as const;
 
@@ -94,12 +97,7 @@ export function actionFromJson(json: ActionJson): Action {
 
 /** The EIP-712 digest that the key signs and that `Executed` carries. */
 export function actionDigest(action: Action, sessionModule: Address): Hex {
-  return hashTypedData({
-    domain: sessionDomain(sessionModule),
-    types: ACTION_TYPES,
-    primaryType: 'Action',
-    message: action,
-  });
+  return flatDigest(sessionDomain(sessionModule), ACTION, action);
 }
 
 /** The full `typedData` JSON of wire.md: signable by any EIP-712 signer as it stands. */
@@ -123,6 +121,8 @@ export const COVER_ACTION_TYPES = {
     { name: 'fee', type: 'uint256' },
   ],
 } as const;
+
+const COVER_ACTION: FlatType = { name: 'CoverAction', fields: COVER_ACTION_TYPES.CoverAction };
 
 /** A cover action with chain types: every uint256 a bigint. Its kinds are COVER_KIND. */
 export type CoverAction = {
@@ -166,12 +166,7 @@ export function coverActionFromJson(json: CoverActionJson): CoverAction {
 
 /** The EIP-712 digest that the key signs and that `CoverExecuted` carries. */
 export function coverActionDigest(action: CoverAction, coverModule: Address): Hex {
-  return hashTypedData({
-    domain: coverDomain(coverModule),
-    types: COVER_ACTION_TYPES,
-    primaryType: 'CoverAction',
-    message: action,
-  });
+  return flatDigest(coverDomain(coverModule), COVER_ACTION, action);
 }
 
 /** The full `typedData` JSON of wire.md: signable by any EIP-712 signer as it stands. */

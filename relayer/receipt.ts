@@ -6,9 +6,10 @@
  * `Acceptance(address module,address account,uint256 nonce,bytes32 digest,uint64 acceptedAt)`, signed by the
  * relayer's first wallet.
  */
-import { type Address, type Hex, hashTypedData, recoverAddress } from 'viem';
+import { type Address, type Hex, recoverAddress } from 'viem';
 import { z } from 'zod';
 import { CHAIN_ID } from '../contracts-abi/constants.ts';
+import { type FlatType, flatDigest } from '../contracts-abi/flat-digest.ts';
 import {
   addressSchema,
   bytesSchema,
@@ -17,15 +18,17 @@ import {
   uintStringSchema,
 } from '../runtime/schema.ts';
 
-const ACCEPTANCE_TYPES = {
-  Acceptance: [
+const DOMAIN = { name: 'basket relayer', version: '1', chainId: CHAIN_ID };
+const ACCEPTANCE: FlatType = {
+  name: 'Acceptance',
+  fields: [
     { name: 'module', type: 'address' },
     { name: 'account', type: 'address' },
     { name: 'nonce', type: 'uint256' },
     { name: 'digest', type: 'bytes32' },
     { name: 'acceptedAt', type: 'uint64' },
   ],
-} as const;
+};
 
 export type Acceptance = {
   /** `nonce`: uint256 as decimal text. */
@@ -50,17 +53,13 @@ export const receiptSchema = z.object({
 
 /** What is signed. */
 export function acceptanceHash({ slot, digest, acceptedAt }: Acceptance): Hex {
-  return hashTypedData({
-    domain: { name: 'basket relayer', version: '1', chainId: CHAIN_ID },
-    types: ACCEPTANCE_TYPES,
-    primaryType: 'Acceptance',
-    message: {
-      module: slot.module,
-      account: slot.account,
-      nonce: BigInt(slot.nonce),
-      digest,
-      acceptedAt: BigInt(acceptedAt),
-    },
+  const { module, account, nonce } = slot;
+  return flatDigest(DOMAIN, ACCEPTANCE, {
+    module,
+    account,
+    nonce: BigInt(nonce),
+    digest,
+    acceptedAt,
   });
 }
 
