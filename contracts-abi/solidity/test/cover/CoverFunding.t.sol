@@ -146,6 +146,21 @@ contract CoverFundingTest is CoverFixture {
         assertEq(usdg.balanceOf(address(market)), market.feePool());
     }
 
+    function test_what_a_snapshot_and_a_settlement_were_paid_is_told() public {
+        _fundFees(9e6);
+        _sell(WEEK);
+        vm.warp(closeOf(WEEK));
+        (uint256 nav,,) = oracle.tryNavAt(address(solo), closeOf(WEEK));
+        vm.expectEmit(address(market));
+        emit ICoverMarket.SnapshotTaken(WEEK, address(solo), nav, closeOf(WEEK), keeper, STEP);
+        _close(WEEK);
+        vm.warp(settleOf(WEEK));
+        (nav,,) = oracle.tryNavAt(address(solo), settleOf(WEEK));
+        vm.expectEmit(address(market));
+        emit ICoverMarket.WeekSettled(WEEK, address(solo), nav, settleOf(WEEK), keeper, STEP);
+        _settle(WEEK);
+    }
+
     function test_a_pool_funded_between_two_steps_pays_the_second() public {
         uint256 id = _sell(WEEK);
         assertEq(_close(WEEK), 0);
