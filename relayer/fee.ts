@@ -1,4 +1,5 @@
 /** The fee of an action whose gas is known: accepted, or the 402 with a quote that the slot keeps. */
+import type { Hex } from 'viem';
 import { takenRefusal } from './answer.ts';
 import { checkFeeCaps } from './checks/limits.ts';
 import type { Session } from './checks/session.ts';
@@ -17,6 +18,8 @@ export async function feeRefusal(
   slots: SlotStore,
   input: {
     slot: Slot;
+    /** Of the action that is judged (`termsOf`): the row may be at another version by now. */
+    terms: Hex;
     offered: bigint;
     current: bigint;
     session: Session;
@@ -24,8 +27,8 @@ export async function feeRefusal(
     quoteSeconds: number;
   },
 ): Promise<Refusal | null> {
-  const { slot, now } = input;
-  const standing = standingQuote(slot.quote, now);
+  const { slot, terms, now } = input;
+  const standing = standingQuote(slot.quote, terms, now);
   const verdict = judgeFee(input.offered, input.current, standing);
   if (verdict.tag === 'accepted') return null;
   if (verdict.tag === 'too_dear') {
@@ -40,7 +43,7 @@ export async function feeRefusal(
   if (!caps.ok) return caps.refusal;
   const quote = await slots.quote(
     slot.id,
-    { fee: verdict.fee, expiresAt: standing?.expiresAt ?? now + input.quoteSeconds },
+    { fee: verdict.fee, expiresAt: standing?.expiresAt ?? now + input.quoteSeconds, terms },
     now,
   );
   if (quote === null) {

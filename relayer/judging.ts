@@ -11,7 +11,7 @@ import { feeRefusal } from './fee.ts';
 import { currentFee, judgeFee, type Quote, standingQuote } from './quote.ts';
 import type { Refusal } from './refusal.ts';
 import type { RelayPolicy } from './relay.ts';
-import { isCancel, isTrade, type SignedAction } from './signed-action.ts';
+import { isCancel, isTrade, type SignedAction, termsOf } from './signed-action.ts';
 import type { SlotStore } from './slot-store.ts';
 import type { Slot, Version } from './slots.ts';
 import type { Trail } from './trail.ts';
@@ -59,13 +59,14 @@ export function createJudging(deps: {
 
   /** Of a fee that is too low or too high: a quote that the slot keeps. */
   const unpaidRefusal = async (
-    { action }: Version,
+    { id, action }: Version,
     slot: Slot,
     current: bigint,
     session: Session,
   ): Promise<Refusal | null> =>
     await feeRefusal(slots, {
       slot,
+      terms: termsOf(action, id.module),
       offered: action.fee,
       current,
       session,
@@ -98,8 +99,12 @@ export function createJudging(deps: {
     return refusal === null ? null : { tag: 'refused', refusal };
   };
   /** Accepted by the quote that the caller has seen, without a look at the row. */
-  const isPaid = ({ action }: Version, current: bigint, quote: Quote | null): boolean => {
-    const standing = standingQuote(quote, Math.floor(now() / 1_000));
+  const isPaid = ({ id, action }: Version, current: bigint, quote: Quote | null): boolean => {
+    // A quote only widens what is accepted.
+    if (judgeFee(action.fee, current, null).tag === 'accepted') return true;
+    if (quote === null) return false;
+    const terms = termsOf(action, id.module);
+    const standing = standingQuote(quote, terms, Math.floor(now() / 1_000));
     return judgeFee(action.fee, current, standing).tag === 'accepted';
   };
 

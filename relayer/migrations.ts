@@ -21,6 +21,8 @@ export type SlotRow = {
   /** USDG base units; at most $10 in one quote, so a plain integer holds it. */
   quote_fee: number | null;
   quote_expires_at: number | null;
+  /** The action that it is for, by its digest without a fee. */
+  quote_terms: string | null;
   next_fee: number | null;
   /** Place of the last claim among those of the account, from 1; null where there was none. */
   claim_seq: number | null;
@@ -197,6 +199,11 @@ export const relayMigrations: Readonly<Record<string, Migration>> = {
         .alterTable('relay_slots')
         .addColumn('is_free', 'integer', (column) => column.notNull().defaultTo(0))
         .execute();
+    },
+  },
+  'relay-006-quote-terms': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema.alterTable('relay_slots').addColumn('quote_terms', 'text').execute();
     },
   },
   ...trailMigrations,

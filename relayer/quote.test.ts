@@ -148,9 +148,11 @@ describe('judgeFee', () => {
 
 describe('standingQuote', () => {
   it('binds through its last second and not after', () => {
-    const quote = { fee: 1n, expiresAt: 100 };
-    expect(standingQuote(quote, 100)).toBe(quote);
-    expect(standingQuote(quote, 101)).toBeNull();
-    expect(standingQuote(null, 0)).toBeNull();
+    const terms = '0x01';
+    const quote = { fee: 1n, expiresAt: 100, terms } as const;
+    expect(standingQuote(quote, terms, 100)).toBe(quote);
+    expect(standingQuote(quote, terms, 101)).toBeNull();
+    expect(standingQuote(quote, '0x02', 100)).toBeNull();
+    expect(standingQuote(null, terms, 0)).toBeNull();
   });
 });

@@ -4,6 +4,7 @@
  * What must hold: a fee the relayer quoted is accepted until `quoteExpiresAt`, however gas moves; nobody pays more
  * than half above the dearer of quote and cost; nobody is asked for more than the cheaper of the two (wire.md).
  */
+import type { Hex } from 'viem';
 import { MAX_NETWORK_FEE } from '../contracts-abi/constants.ts';
 import { mulDivUp } from '../contracts-abi/rounding.ts';
 
@@ -15,7 +16,12 @@ export type FeePolicy = {
 };
 
 /** A quote that a slot holds: the fee in USDG base units and the unix second until which it is accepted. */
-export type Quote = { fee: bigint; expiresAt: number };
+export type Quote = {
+  fee: bigint;
+  expiresAt: number;
+  /** What it was asked for (`termsOf`): other terms under the same nonce may need many times the gas. */
+  terms: Hex;
+};
 
 /** wei x (dollars x 1e18 per ETH) = dollars x 1e36; one USDG base unit is 1e30 of them. */
 const PER_USDG = 10n ** 30n;
@@ -39,9 +45,9 @@ export function gasInUsdg(gasWei: bigint, ethPrice: bigint): bigint {
   return mulDivUp(gasWei, ethPrice, PER_USDG);
 }
 
-/** The quote that still binds at `now` (unix seconds), or null. */
-export function standingQuote(quote: Quote | null, now: number): Quote | null {
-  return quote !== null && now <= quote.expiresAt ? quote : null;
+/** The quote that still binds at `now` (unix seconds) for an action of these terms, or null. */
+export function standingQuote(quote: Quote | null, terms: Hex, now: number): Quote | null {
+  return quote !== null && quote.terms === terms && now <= quote.expiresAt ? quote : null;
 }
 
 export type FeeVerdict =
@@ -52,14 +58,21 @@ export type FeeVerdict =
   | { tag: 'too_dear'; fee: bigint };
 
 /** The band: from the lower of standing quote and current cost to 1.5 times the higher. */
-export function feeBand(current: bigint, standing: Quote | null): { least: bigint; most: bigint } {
+export function feeBand(
+  current: bigint,
+  standing: Pick<Quote, 'fee'> | null,
+): { least: bigint; most: bigint } {
   const quoted = standing?.fee ?? current;
   const lower = quoted < current ? quoted : current;
   const higher = quoted < current ? current : quoted;
   return { least: lower, most: (higher * 3n) / 2n };
 }
 
-export function judgeFee(offered: bigint, current: bigint, standing: Quote | null): FeeVerdict {
+export function judgeFee(
+  offered: bigint,
+  current: bigint,
+  standing: Pick<Quote, 'fee'> | null,
+): FeeVerdict {
   const { least, most } = feeBand(current, standing);
   if (offered >= least && offered <= most) return { tag: 'accepted' };
   if (least > MAX_NETWORK_FEE) return { tag: 'too_dear', fee: least };

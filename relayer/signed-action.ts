@@ -41,6 +41,11 @@ export function digestOf(action: SignedAction, module: Address): Hex {
   return isTrade(action) ? actionDigest(action, module) : coverActionDigest(action, module);
 }
 
+/** Names an action whatever fee it carries: what a quote is given for. */
+export function termsOf(action: SignedAction, module: Address): Hex {
+  return digestOf({ ...action, fee: 0n }, module);
+}
+
 /** The domain that the action is signed under. */
 export function domainOf(action: SignedAction, module: Address) {
   return isTrade(action) ? sessionDomain(module) : coverDomain(module);

@@ -31,6 +31,7 @@ export function freshRow(version: Version, at: number): SlotRow {
     was_broadcast: 0,
     quote_fee: null,
     quote_expires_at: null,
+    quote_terms: null,
     next_fee: null,
     claim_seq: null,
     claimed_at: null,
@@ -54,9 +55,13 @@ export function slotOf(row: SlotRow): Slot {
     attempt: row.attempt,
     wasBroadcast: row.was_broadcast === 1,
     quote:
-      row.quote_fee === null || row.quote_expires_at === null
+      row.quote_fee === null || row.quote_expires_at === null || row.quote_terms === null
         ? null
-        : { fee: BigInt(row.quote_fee), expiresAt: row.quote_expires_at },
+        : {
+            fee: BigInt(row.quote_fee),
+            expiresAt: row.quote_expires_at,
+            terms: row.quote_terms as Hex,
+          },
     nextFee: row.next_fee === null ? null : BigInt(row.next_fee),
     claimSeq: row.claim_seq,
     claimedAt: row.claimed_at,

@@ -19,7 +19,7 @@ export type SlotStore = {
   /** Writes the digest as the version of an absent or open slot; returns the slot as it stands afterwards. */
   open(version: Version): Promise<Slot>;
   /**
-   * Sets an open slot's quote where none stands at `now` or the standing one asks for more; returns what then stands,
+   * Sets an open slot's quote where none stands at `now` for these terms or it asks for more; returns what then stands,
    * or null when the slot is no longer open.
    */
   quote(id: SlotId, quote: Quote, now: number): Promise<Quote | null>;
@@ -153,6 +153,7 @@ export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now
           .set({
             quote_fee: Number(quote.fee),
             quote_expires_at: quote.expiresAt,
+            quote_terms: quote.terms,
             updated_at: now(),
           })
           .where('module', '=', module)
@@ -164,6 +165,8 @@ export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now
               or('quote_fee', 'is', null),
               or('quote_expires_at', '<', at),
               or('quote_fee', '>', Number(quote.fee)),
+              or('quote_terms', 'is', null),
+              or('quote_terms', '!=', quote.terms),
             ]),
           )
           .execute(),

@@ -101,21 +101,21 @@ describe('slot rows', () => {
 
   it('keep their quote until it ends, and change it before only for a cheaper one', async () => {
     const { id } = version(1);
+    const terms = digestOf(1);
     await slots.open(version(1));
-    expect(await slots.quote(id, { fee: 300n, expiresAt: 100 }, 50)).toEqual({
-      fee: 300n,
-      expiresAt: 100,
-    });
-    expect(await slots.quote(id, { fee: 400n, expiresAt: 200 }, 100)).toMatchObject({ fee: 300n });
-    expect(await slots.quote(id, { fee: 200n, expiresAt: 100 }, 100)).toMatchObject({ fee: 200n });
-    expect(await slots.quote(id, { fee: 900n, expiresAt: 300 }, 101)).toEqual({
-      fee: 900n,
-      expiresAt: 300,
-    });
+    const first = { fee: 300n, expiresAt: 100, terms };
+    expect(await slots.quote(id, first, 50)).toEqual(first);
+    expect(await slots.quote(id, { ...first, fee: 400n, expiresAt: 200 }, 100)).toEqual(first);
+    expect(await slots.quote(id, { ...first, fee: 200n }, 100)).toMatchObject({ fee: 200n });
+    const later = { fee: 900n, expiresAt: 300, terms };
+    expect(await slots.quote(id, later, 101)).toEqual(later);
     await slots.open(version(2));
-    expect((await slots.find(id))?.quote).toEqual({ fee: 900n, expiresAt: 300 });
+    expect((await slots.find(id))?.quote).toEqual(later);
+    // Other terms have a price of their own.
+    const other = { fee: 1_000n, expiresAt: 400, terms: digestOf(2) };
+    expect(await slots.quote(id, other, 102)).toEqual(other);
     await claimed(version(2));
-    expect(await slots.quote(id, { fee: 1n, expiresAt: 900 }, 800)).toBeNull();
+    expect(await slots.quote(id, { ...other, fee: 1n, expiresAt: 900 }, 800)).toBeNull();
   });
 
   it('open again after a refusal, with a new attempt, and only from the attempt that was refused', async () => {
@@ -175,7 +175,11 @@ describe('slot rows', () => {
     await slots.open(version(2, 0n, 2n));
     await claimed(version(2, 0n, 2n));
     await slots.open(version(3, 0n, 3n));
-    await slots.quote(version(3, 0n, 3n).id, { fee: 1n, expiresAt: 1_800_000_500 }, 0);
+    await slots.quote(
+      version(3, 0n, 3n).id,
+      { fee: 1n, expiresAt: 1_800_000_500, terms: digestOf(3) },
+      0,
+    );
     expect(await slots.claimedSince(1_800_000_000, 10)).toMatchObject([{ digest: digestOf(2) }]);
     expect(await slots.claimedSince(1_800_000_001, 10)).toEqual([]);
     expect(await slots.purge(1_800_000_000)).toBe(0);

@@ -196,7 +196,8 @@ export async function buyAction(
   };
 }
 
-const SWAPS = [
+/** `data` of a trade. */
+export const SWAPS = [
   {
     type: 'tuple[]',
     components: [

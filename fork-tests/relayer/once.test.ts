@@ -1,17 +1,19 @@
 /** One action, one transaction, one answer: repeats, races, other terms, used nonces, lost responses, restarts. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Hex } from 'viem';
+import { encodeAbiParameters, type Hex } from 'viem';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { USD } from '../../contracts-abi/constants.ts';
+import { SHARE, USD } from '../../contracts-abi/constants.ts';
 import { sessionModuleAbi } from '../../contracts-abi/generated/index.ts';
 import { type Action, actionDigest } from '../../contracts-abi/typed-data.ts';
 import { useFork } from '../harness/fork.ts';
+import { buySwaps } from '../harness/trade.ts';
 import {
   type Agent,
   buyAction,
   executions,
   mine,
   openAgent,
+  SWAPS,
   sharesOf,
   signedBody,
 } from './agent.ts';
@@ -304,6 +306,22 @@ describe('a quote', () => {
     const cheap = BigInt(String(tooMuch.body.requiredFee));
     expect(cheap).toBeLessThan(dear);
     expect((await signed({ ...action, fee: cheap })).status).toBe(200);
+  });
+
+  it('is of the action that it was asked for: other terms under its nonce pay for their own gas', async () => {
+    await settleAt(200_000_000n);
+    const cheap = await buyAction(fork, agent, 20n * USD);
+    const quoted = BigInt(String((await signed(cheap)).body.requiredFee));
+    const vault = fork.vault('MAG7');
+    const amount = SHARE / 4n;
+    const { swaps, cost } = await buySwaps(fork.client, fork.deployment, vault, amount);
+    const data = encodeAbiParameters(SWAPS, [swaps]);
+    const dear = { ...cheap, vault, amount, limit: (cost * 103n) / 100n, data };
+    const reply = await signed({ ...dear, fee: quoted });
+    expect(reply).toMatchObject({ status: 402, body: { code: 'FEE_REQUIRED' } });
+    const required = BigInt(String(reply.body.requiredFee));
+    expect(required).toBeGreaterThan(quoted);
+    expect((await signed({ ...dear, fee: required })).status).toBe(200);
   });
 
   it('ends, and survives a restart until then', async () => {
