@@ -10,6 +10,7 @@ import {
 import { z } from 'zod';
 import { revertDataOf } from '../../contracts-abi/revert.ts';
 import { mulDivUp } from '../../contracts-abi/rounding.ts';
+import { within } from '../../runtime/deadline.ts';
 
 export type Call = { from: Address; to: Address; data: Hex };
 
@@ -44,13 +45,15 @@ export type SimulationInBlock =
   | { tag: 'reverted'; data: Hex | null }
   | { tag: 'unavailable' };
 
+/** One block of a few actions takes a node some milliseconds. */
+const SIMULATED_MS = 3_000;
+
 /** Blocks of the chain hold more than any node simulates at once. */
 const SIMULATED_BLOCK_GAS = 10n ** 12n;
 
 /**
  * The dry run of the last call behind all others in one block on top of the newest (eth_simulateV1). What the others
  * come to is not looked at: one that is in the chain already reverts here, and its effect is there.
- * @throws viem's error when no node answers.
  */
 export async function simulateAfter(
   client: PublicClient,
@@ -61,12 +64,14 @@ export async function simulateAfter(
   const blockOverrides = { gasLimit: numberToHex(SIMULATED_BLOCK_GAS) };
   let blocks: unknown;
   try {
-    blocks = await client.request<SimulateV1>({
+    const asked = client.request<SimulateV1>({
       method: 'eth_simulateV1',
       params: [{ blockStateCalls: [{ blockOverrides, calls }], validation: false }, 'latest'],
     });
-  } catch (error) {
-    if (rpcErrorOf(error) === null) throw error;
+    blocks = await within(asked, SIMULATED_MS, 'a simulated block');
+  } catch {
+    // Expected: of a node without it by an error, of a gateway that lets only some methods through by an HTTP status,
+    // a broken connection or silence. Whether the chain is in reach at all the estimate says.
     return { tag: 'unavailable' };
   }
   const parsed = simulatedBlocks.safeParse(blocks);

@@ -29,7 +29,7 @@ export type Simulator = {
    * @throws viem's error when no node can say
    */
   alone(call: Call, sort: string): Promise<Passed | Reverted>;
-  /** The last call behind the others in one block. @throws viem's error when no node answers */
+  /** The last call behind the others in one block. */
   after(
     before: readonly SimulatedCall[],
     call: SimulatedCall,
