@@ -26,7 +26,14 @@ import type { FeePolicy, Quote } from './quote.ts';
 import type { Receipt } from './receipt.ts';
 import type { Receipts } from './receipts.ts';
 import type { Refusal } from './refusal.ts';
-import { digestOf, domainOf, executeCalldata, isTrade, moduleOf } from './signed-action.ts';
+import {
+  digestOf,
+  domainOf,
+  executeCalldata,
+  isTrade,
+  moduleOf,
+  type SignedAction,
+} from './signed-action.ts';
 import { senderStateOf } from './slot-state.ts';
 import type { SlotStore } from './slot-store.ts';
 import { admit, type Slot, type SlotId, type Version } from './slots.ts';
@@ -249,6 +256,30 @@ export function createRelay(deps: RelayDeps): Relay {
     return outcome;
   };
 
+  /** A key that posts too much, or costs too much. */
+  const keptOut = async (action: SignedAction): Promise<Outcome | null> => {
+    const token = deps.limiter.take(`${action.account}:${action.key}`);
+    if (!token.ok) {
+      return refused({
+        code: 'RATE_LIMITED',
+        message: 'this key posts too many actions: wait and retry',
+        retryAfterSeconds: token.retryAfterSeconds,
+      });
+    }
+    const quarantine = await deps.ledger.quarantineOf(action.key);
+    if (quarantine !== null) {
+      return refused({
+        code: 'RATE_LIMITED',
+        check: 'quarantine',
+        message:
+          'this key is kept out for a while: its actions reverted in blocks and cost the relayer their gas',
+        details: { until: Math.ceil(quarantine.until / 1_000) },
+        retryAfterSeconds: Math.max(1, Math.ceil((quarantine.until - now()) / 1_000)),
+      });
+    }
+    return null;
+  };
+
   const relayVersion = async (version: Version, run: { hasSlot: boolean }): Promise<Outcome> => {
     const { id, digest, action, signature } = version;
     const admission = admit(await slots.find(id), digest);
@@ -270,26 +301,11 @@ export function createRelay(deps: RelayDeps): Relay {
     run.hasSlot = admission.tag !== 'open';
     if (admission.tag === 'same') return await sharing(digest, () => submit(admission.slot, null));
     if (admission.tag === 'taken') return await takenBy(admission.slot);
-    const token = deps.limiter.take(`${action.account}:${action.key}`);
-    if (!token.ok) {
-      return refused({
-        code: 'RATE_LIMITED',
-        message: 'this key posts too many actions: wait and retry',
-        retryAfterSeconds: token.retryAfterSeconds,
-      });
-    }
-    const quarantine = await deps.ledger.quarantineOf(action.key);
-    if (quarantine !== null) {
-      return refused({
-        code: 'RATE_LIMITED',
-        check: 'quarantine',
-        message:
-          'this key is kept out for a while: its actions reverted in blocks and cost the relayer their gas',
-        details: { until: Math.ceil(quarantine.until / 1_000) },
-        retryAfterSeconds: Math.max(1, Math.ceil((quarantine.until - now()) / 1_000)),
-      });
-    }
-    return await sharing(digest, () => relayNew(version, admission.quote, run));
+    // Judged within the shared run: nobody is told that nothing was sent of an action that is on its way.
+    return await sharing(
+      digest,
+      async () => (await keptOut(action)) ?? (await relayNew(version, admission.quote, run)),
+    );
   };
 
   return {

@@ -72,6 +72,15 @@ describe('the same action', () => {
     expect(await sharesOf(fork, agent.account)).toBe(action.amount);
   });
 
+  it('posted more often than its key may while it is on its way is never told that nothing was sent', async () => {
+    await relayer.stop();
+    relayer = await startTestRelayer(fork, data, { RELAY_KEY_REQUESTS_PER_MINUTE: '1' });
+    const body = await signedBody(fork, agent, await buyAction(fork, agent, 50n * USD, { fee }));
+    const replies = await Promise.all(Array.from({ length: 10 }, () => relayer.post(body)));
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200));
+    expect(await executions(fork, agent.account)).toHaveLength(1);
+  });
+
   it('whose response was lost is answered with the same hash, never 402, though gas has gone up', async () => {
     const action = await buyAction(fork, agent, 50n * USD, { fee });
     const body = await signedBody(fork, agent, action);
