@@ -4,8 +4,9 @@
  * node. Both start from the same state (a snapshot), in turns. And how long a job takes from when the keeper was told
  * of it until it was sent.
  *
- * A block costs Anvil here some 60 ms of work and a fill in it 3 ms, and what arrives at once it packs into few blocks, or
- * does not: a blast took from 3 to 46 blocks. A round says as much of that as of the keeper, so the blocks are told too.
+ * Blocks come at a fixed pace for both and hold what a Nitro block holds, as on the live chain. Mined by Anvil as transactions arrive, a block costs it
+ * some 60 ms and a fill in it 3 ms, and it packs what arrives at once into few blocks, or does not (3 to 46 of them for
+ * one blast): a round said as much of that as of the keeper.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,6 +17,7 @@ import { rpc } from '../anvil.ts';
 import { type ChainClient, connect } from '../chain/client.ts';
 import { devAccount, type Role } from '../chain/seed/accounts.ts';
 import { until } from '../e2e/stack.ts';
+import { startBlocks } from '../soak/blocks.ts';
 import { noteListings } from './keeper/listings.ts';
 import { filledSince, ORDERS, placeOrders, trigger } from './keeper/orders.ts';
 import { startApiProcess } from './measure/api-process.ts';
@@ -40,6 +42,9 @@ const FILL_GAS = 3_000_000n;
 const GAS_PRICE = 2_000_000_000n;
 const LOOK_MS = 50;
 const MOST_RETURNS = 60;
+const BLOCK_MS = 250;
+/** Nitro's own bound. */
+const BLOCK_GAS = 32_000_000n;
 const DEADLINE_MS = 180_000;
 
 type Job = { id: Hex; tx: { to: Hex; data: Hex } };
@@ -72,6 +77,7 @@ export const bench: Bench = async ({ say }) => {
   const { anvil, manifest } = await startBenchChain(say);
   try {
     const client = connect(anvil.url);
+    await client.setBlockGasLimit({ gasLimit: BLOCK_GAS });
     const ids = await placeOrders(client, manifest);
     say(`${ids.length} orders placed`);
     const back = await returnsHere(anvil.url, client);
@@ -114,6 +120,7 @@ export const bench: Bench = async ({ say }) => {
           };
         },
       });
+      const pace = await startBlocks(client, BLOCK_MS);
       try {
         const from = await trigger(client);
         const started = performance.now();
@@ -130,6 +137,7 @@ export const bench: Bench = async ({ say }) => {
       } catch (error) {
         throw new Error(`${String(error)}\n${keeper.output().slice(-4_000)}`, { cause: error });
       } finally {
+        await pace.stop();
         await keeper.stop();
         await listings.stop();
         await api.stop();
@@ -163,6 +171,14 @@ export const bench: Bench = async ({ say }) => {
     );
     const baseline = async (): Promise<number> => {
       await back();
+      const pace = await startBlocks(client, BLOCK_MS);
+      try {
+        return await blast();
+      } finally {
+        await pace.stop();
+      }
+    };
+    const blast = async (): Promise<number> => {
       const from = await trigger(client);
       const started = performance.now();
       await Promise.all(signed.map((raw) => rpc(anvil.url, 'eth_sendRawTransaction', [raw])));
