@@ -99,7 +99,11 @@ export function useClientScene(): ClientScene {
   beforeEach(async () => {
     const data = dataFolder();
     const agent = await openAgent(fork, 'alice');
-    const relayer = await startTestRelayer(fork, data, { RELAY_WAIT_MS: '2000' });
+    const relayer = await startTestRelayer(fork, data, {
+      RELAY_WAIT_MS: '2000',
+      // The base fee falls from block to block: a finer step would have a fee asked again here and there.
+      RELAY_FEE_STEP_USDG: '0.1',
+    });
     const { proxy } = current;
     Object.assign(proxy, { upstream: relayer.url, faults: [] });
     proxy.posts.length = 0;
