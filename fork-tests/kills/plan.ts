@@ -11,13 +11,17 @@ export function needsStall(at: Kill['at']): boolean {
   return /^(replacement|cancel)_/.test(at);
 }
 
-/** `count` kills: the durable points in turn, every fourth a random moment. `random` gives [0, 1). */
-export function planKills(count: number, random: () => number): Kill[] {
+/**
+ * `count` kills: the durable points in turn, every fourth a random moment.
+ * @param random gives [0, 1)
+ * @param most times that a point is reached for the work of one kill
+ */
+export function planKills(count: number, random: () => number, most: number): Kill[] {
   let next = 0;
   return Array.from({ length: count }, (_, index): Kill => {
     if (index % 4 === 3) return { at: 'any', afterMs: Math.floor(random() * 600) };
     const at = DURABLE_POINTS[next % DURABLE_POINTS.length] ?? 'inserted';
-    const nth = needsStall(at) ? 1 : 1 + (Math.floor(next / DURABLE_POINTS.length) % 3);
+    const nth = needsStall(at) ? 1 : 1 + (Math.floor(next / DURABLE_POINTS.length) % most);
     next += 1;
     return { at, nth };
   });
