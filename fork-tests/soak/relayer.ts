@@ -4,19 +4,14 @@
  * accepted ran exactly once or is known never to run; every nonce is accounted for; the books equal the balances; no
  * gas was lost on a revert. With two replicas both share one PostgreSQL, each is killed in its turn.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { erc20Abi, type Hex } from 'viem';
+import type { Hex } from 'viem';
 import { USD } from '../../contracts-abi/constants.ts';
 import { intentKey } from '../../relayer/slots.ts';
 import { besideRelayer } from '../../relayer/store.ts';
-import { startAnvil } from '../anvil.ts';
 import { openAgents } from '../bench/relay/actions.ts';
-import { CHAIN_ARGUMENTS, RUNNING_ARGUMENTS } from '../chain/arguments.ts';
-import { connect } from '../chain/client.ts';
 import { devAccount } from '../chain/seed/accounts.ts';
-import { loadChain, seededChain } from '../chain/state/load.ts';
 import { forkOn } from '../harness/chain-handle.ts';
 import { startPostgres } from '../harness/postgres-server.ts';
 import { Histogram } from '../kills/journal.ts';
@@ -24,6 +19,7 @@ import { startChild } from '../start/children.ts';
 import { judge, readJournals, readRuns } from './actions-judge.ts';
 import type { AgentsSetUp } from './agents-entry.ts';
 import { startBlocks } from './blocks.ts';
+import { balancesOf, type Ground, onGround, type SoakResult, startSoakChain } from './ground.ts';
 import { createProcess, type SoakProcess } from './processes.ts';
 import { readSent } from './sent.ts';
 
@@ -39,8 +35,6 @@ const SETTLE_ROUNDS = 20;
 /** Longer than any action lives (interface.md, section 5). */
 const PAST_ALL_DEADLINES_SECONDS = 1_200;
 
-export type RelayerSoak = { ok: boolean; figures: Record<string, unknown>; problems: string[] };
-
 type Options = {
   kills: number;
   replicas: 1 | 2;
@@ -51,15 +45,8 @@ type Options = {
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-export async function soakRelayer(options: Options): Promise<RelayerSoak> {
-  const folder = mkdtempSync(join(tmpdir(), 'soak-relayer-'));
-  const ends: (() => Promise<unknown>)[] = [];
-  try {
-    return await run(options, folder, (end) => ends.push(end));
-  } finally {
-    for (const end of ends.toReversed()) await end().catch(() => undefined);
-    rmSync(folder, { recursive: true, force: true });
-  }
+export async function soakRelayer(options: Options): Promise<SoakResult> {
+  return await onGround(options.say, (ground) => run(options, ground));
 }
 
 /** A small generator with a seed: [0, 1). */
@@ -71,18 +58,11 @@ function randomOf(seed: number): () => number {
   };
 }
 
-async function run(
-  { kills, replicas, seed, say }: Options,
-  folder: string,
-  atEnd: (end: () => Promise<unknown>) => void,
-): Promise<RelayerSoak> {
+async function run({ kills, replicas, seed }: Options, ground: Ground): Promise<SoakResult> {
+  const { folder, say, atEnd } = ground;
   const random = randomOf(seed);
   const problems: string[] = [];
-  const chain = await seededChain(say);
-  const anvil = await startAnvil({ args: [...CHAIN_ARGUMENTS, ...RUNNING_ARGUMENTS] });
-  atEnd(() => anvil.stop());
-  const manifest = await loadChain(anvil.url, chain);
-  const client = connect(anvil.url);
+  const { anvil, client, manifest } = await startSoakChain(ground);
   const { deployment } = manifest;
   const fork = forkOn(anvil, manifest);
   const agents = await openAgents(fork, AGENTS, FUNDS, { dailyLimit: 50_000n * USD });
@@ -92,15 +72,7 @@ async function run(
   const startBlock = (await client.getBlockNumber()) + 1n;
   const wallet = devAccount('relayer');
   const { address } = wallet.account;
-  const balances = async () => ({
-    usdg: await client.readContract({
-      address: deployment.usdg,
-      abi: erc20Abi,
-      functionName: 'balanceOf',
-      args: [address],
-    }),
-    wei: await client.getBalance({ address }),
-  });
+  const balances = () => balancesOf(client, manifest, address);
   const before = await balances();
 
   const databaseUrl = await sharedDatabase(replicas, folder, atEnd);
@@ -249,7 +221,7 @@ async function run(
 async function sharedDatabase(
   replicas: number,
   folder: string,
-  atEnd: (end: () => Promise<unknown>) => void,
+  atEnd: Ground['atEnd'],
 ): Promise<string> {
   if (replicas === 1) return `file:${join(folder, 'relayer.sqlite')}`;
   const postgres = await startPostgres();
