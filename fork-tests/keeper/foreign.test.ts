@@ -199,12 +199,16 @@ describe('a contract that does on chain what it does not in a simulation', () =>
     expect(await metricOf(keeper, 'decisions_total', '"executed"')).toBe(0);
     // Of the source that listed them nobody asks any more.
     expect(await metricOf(keeper, 'sources_dropped_total')).toBe(1);
-    expect((await decisionsOf(keeper, 1)).at(-1)).toMatchObject({
-      decision: 'unpaid',
-      detail: expect.stringMatching(
-        /^foreign, fee \$0 received, not \$1\.485 as in its simulation/,
-      ),
-    });
+    // Which of the five of a tick goes first is decided by whichever simulation is back first.
+    const told = await Promise.all([1, 2, 3, 4, 5].map((number) => decisionsOf(keeper, number)));
+    expect(told.flatMap((decisions) => decisions.slice(-1))).toContainEqual(
+      expect.objectContaining({
+        decision: 'unpaid',
+        detail: expect.stringMatching(
+          /^foreign, fee \$0 received, not \$1\.485 as in its simulation/,
+        ),
+      }),
+    );
 
     const next = await restartKeeper(keeper);
     await flood(next, source, 2, 1_000);
