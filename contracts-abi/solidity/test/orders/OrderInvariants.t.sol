@@ -54,10 +54,7 @@ contract OrderInvariantsTest is Test {
         targetSelectors(address(handler), more);
     }
 
-    /// One function, since each one would run its own campaign. The arguments are dice: gathering values that the
-    /// chain has seen for them would take half of the time.
-    /// forge-config: default.invariant.include-storage = false
-    /// forge-config: default.invariant.include-push-bytes = false
+    /// One function, since each one would run its own campaign.
     function invariant_escrows_hold_the_open_ledgers_and_no_rule_of_orders_was_broken() public view {
         _holdingsMatch();
         assertEq(handler.violation(), "");
