@@ -8,13 +8,13 @@ import {
   EXECUTED,
   EXIT_CREATED,
   ORDER_FILLED,
+  type Protocol,
   protocolOf,
   REDEEMED,
-  type Protocol,
   readTransaction,
   SOLD,
-  type TransactionRows,
   TRANSFER,
+  type TransactionRows,
 } from './read-transaction.ts';
 import type { AccountingTables, TradeRow } from './tables.ts';
 import { addVolume, takeVolume } from './volume.ts';
@@ -28,11 +28,13 @@ export function accountingProjection<DB extends AccountingTables>(
     addresses: Object.values(protocol),
     topics: [BOUGHT, SOLD, EXIT_CREATED, ORDER_FILLED, EXECUTED],
     vaultTopics: [TRANSFER, REDEEMED],
-    apply: async (transaction, logs) => {
-      const trx = transaction as unknown as Transaction<AccountingTables>;
+    prepare: (logs) => {
       const rows = rowsOf(logs, protocol);
-      await insertRows(trx, 'share_transfer', rows.transfers);
-      await addVolume(trx, await insertTrades(trx, rows.trades));
+      return async (transaction) => {
+        const trx = transaction as unknown as Transaction<AccountingTables>;
+        await insertRows(trx, 'share_transfer', rows.transfers);
+        await addVolume(trx, await insertTrades(trx, rows.trades));
+      };
     },
     rollback: async (transaction, block) => {
       const trx = transaction as unknown as Transaction<AccountingTables>;
@@ -55,8 +57,8 @@ export function rowsOf(logs: readonly IndexedLog[], protocol: Protocol): Transac
   const rows: TransactionRows = { transfers: [], trades: [] };
   for (const each of byTransaction(logs)) {
     const { transfers, trades } = readTransaction(each, protocol);
-    rows.transfers.push(...transfers);
-    rows.trades.push(...trades);
+    for (const transfer of transfers) rows.transfers.push(transfer);
+    for (const trade of trades) rows.trades.push(trade);
   }
   return rows;
 }

@@ -38,8 +38,7 @@ export function coverProjection<DB extends CoverTables>(deployment: Deployment):
     name: 'cover',
     addresses: [deployment.coverMarket],
     topics: TOPICS,
-    apply: async (transaction, logs) => {
-      const trx = transaction as unknown as Transaction<CoverTables>;
+    prepare: (logs) => {
       const rows: Rows = {
         cover_listing: [],
         cover_listing_end: [],
@@ -48,7 +47,10 @@ export function coverProjection<DB extends CoverTables>(deployment: Deployment):
         cover_payout: [],
       };
       for (const log of logs) readLog(log, rows);
-      for (const table of COVER_TABLES) await insertRows(trx, table, rows[table]);
+      return async (transaction) => {
+        const trx = transaction as unknown as Transaction<CoverTables>;
+        for (const table of COVER_TABLES) await insertRows(trx, table, rows[table]);
+      };
     },
     rollback: async (transaction, block) => {
       const trx = transaction as unknown as Transaction<CoverTables>;

@@ -4,10 +4,12 @@
  * 2. A step is one store transaction: rows and cursor move together.
  * 3. Nothing is undone because a node does not know a block: only because it has another block at that height.
  * 4. A node that lags answers without its newest logs: the last blocks are read again in every step.
- * 5. Logs count only if the block that ends their range had the same hash before and after they were read.
+ * 5. Logs count only if the block that ends their range had the same hash before and after they were read, and the
+ *    range before it ends in the block that it ended in: ranges of two chains never follow one another.
  */
 import type { Kysely, Transaction } from 'kysely';
 import { type Address, BlockNotFoundError, type Hex, type PublicClient } from 'viem';
+import { inChainOrder, LogReader } from '../../runtime/chain/log-reader.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { ReadinessResult } from '../../runtime/readiness.ts';
 import {
@@ -23,9 +25,8 @@ import {
 import { beginEpoch, type EpochTables } from './epoch.ts';
 import { HeadWatch } from './head-watch.ts';
 import type { WriteTransaction } from './lead.ts';
-import { inChainOrder, LogReader } from '../../runtime/chain/log-reader.ts';
 import type { IndexedLog, Projection } from './projection.ts';
-import { Routing } from './routing.ts';
+import { Routing, type Write } from './routing.ts';
 import type { VaultSet, VaultTables } from './vault-set.ts';
 
 /** What the indexer itself keeps. */
@@ -60,10 +61,13 @@ type Step<DB> = {
   hash: Hex;
   logs: IndexedLog[];
   discovered: boolean;
-  routing: Routing<DB>;
+  /** Null where vaults were discovered. */
+  rows: Write<DB>[] | null;
 };
 
 const FORK_SEARCH = 500;
+/** Each of up to some 10,000 logs: what waits in memory for the store. */
+const RANGES_AHEAD = 2;
 
 export class Indexer<DB extends IndexerTables> {
   readonly #options: IndexerOptions<DB>;
@@ -171,19 +175,17 @@ export class Indexer<DB extends IndexerTables> {
     this.#started = false;
   }
 
-  /** Range by range; the node works on the next one while the store takes this one. */
+  /** Range by range; the node works on the next ones while the store takes this one. */
   async #readTo(from: number, head: Head): Promise<void> {
     let position = from;
-    let coming: Promise<Step<DB> | null> | null = null;
+    let coming: Promise<Step<DB> | null>[] = [];
     while (position <= head.block) {
-      const step = await (coming ?? this.#read(position, head));
-      coming = null;
-      if (step === null) continue;
-      position = step.to + 1;
-      if (position <= head.block && !step.discovered) {
-        coming = this.#read(position, head);
-        // Awaited in the next turn, unless writing this one fails first.
-        coming.catch(() => undefined);
+      if (coming.length === 0) coming = [this.#readAt(position, head, this.#cursor)];
+      while (coming.length <= RANGES_AHEAD) coming.push(this.#readAfter(coming.at(-1), head));
+      const step = (await coming.shift()) ?? null;
+      if (step === null) {
+        coming = [];
+        continue;
       }
       try {
         await this.#write(step);
@@ -192,7 +194,28 @@ export class Indexer<DB extends IndexerTables> {
         this.#started = false;
         throw error;
       }
+      position = step.to + 1;
     }
+  }
+
+  /** The range from `position` on, as long as the node takes it. */
+  async #readAt(position: number, head: Head, known: Checkpoint | null): Promise<Step<DB>> {
+    for (;;) {
+      const step = await this.#read(position, head, known);
+      if (step !== null) return step;
+    }
+  }
+
+  /** The range after one that is being read; null where there is none, or what is asked for depends on its rows. */
+  #readAfter(before: Promise<Step<DB> | null> | undefined, head: Head): Promise<Step<DB> | null> {
+    const coming = (async () => {
+      const step = (await before) ?? null;
+      if (step === null || step.discovered || step.to >= head.block) return null;
+      return await this.#readAt(step.to + 1, head, { block: step.to, hash: step.hash });
+    })();
+    // Awaited in its turn, unless one before it fails first.
+    coming.catch(() => undefined);
+    return coming;
   }
 
   #ownDb(): Kysely<IndexerTables> {
@@ -298,8 +321,11 @@ export class Indexer<DB extends IndexerTables> {
     this.#generation += 1;
   }
 
-  /** One range from `from` on; null when the node refused it and the next try is shorter. */
-  async #read(from: number, head: Head): Promise<Step<DB> | null> {
+  /**
+   * One range from `from` on; null when the node refused it and the next try is shorter.
+   * @param known block up to which the rows are there, or will be when this range's are written
+   */
+  async #read(from: number, head: Head, known: Checkpoint | null): Promise<Step<DB> | null> {
     const to = Math.min(from + this.#reader.range - 1, head.block);
     const hash = to === head.block ? head.hash : await this.#hashAt(to);
     const routing = this.#routing();
@@ -307,11 +333,24 @@ export class Indexer<DB extends IndexerTables> {
     if (logs === null) return null;
     const found = this.#options.vaults.newIn(logs);
     if (found.length > 0) logs = [...logs, ...(await this.#logsOf(found, to))].sort(inChainOrder);
-    // The chain moved under the read: the next run sees the reorg and starts from a sound place.
-    if (hash === null || (await this.#hashAt(to)) !== hash) {
-      throw new Error(`block ${to} changed while its logs were read`);
-    }
-    return { to, hash, logs, discovered: found.length > 0, routing };
+    // The chain moved under the read: the next run sees the reorg and starts from a sound place. Under the head it
+    // cannot move unseen.
+    await this.#makeSure(to, hash);
+    if (known !== null && to !== head.block) await this.#makeSure(known.block, known.hash);
+    const discovered = found.length > 0;
+    return {
+      to,
+      hash: hash as Hex,
+      logs,
+      discovered,
+      rows: discovered ? null : routing.prepare(logs),
+    };
+  }
+
+  /** @throws when another block is there. */
+  async #makeSure(block: number, hash: string | null): Promise<void> {
+    if (hash !== null && (await this.#hashAt(block)) === hash) return;
+    throw new Error(`block ${block} changed while the logs around it were read`);
   }
 
   /** Everything of vaults that were appended just now: they lived before, and so did their shares. */
@@ -322,7 +361,7 @@ export class Indexer<DB extends IndexerTables> {
     return await this.#reader.readAll({ addresses: vaults, topics }, startBlock, to);
   }
 
-  async #write({ to, hash, logs, discovered, routing }: Step<DB>): Promise<void> {
+  async #write({ to, hash, logs, discovered, rows }: Step<DB>): Promise<void> {
     const { write, vaults } = this.#options;
     const advances = to > (this.#cursor?.block ?? 0);
     if (!advances && logs.length === 0) return;
@@ -333,10 +372,8 @@ export class Indexer<DB extends IndexerTables> {
         await vaults.load(own);
         await beginEpoch(own);
       }
-      const wanting = discovered ? this.#routing() : routing;
-      for (const [projection, wanted] of wanting.sort(logs)) {
-        await projection.apply(trx, wanted);
-      }
+      // Which logs are wanted is known only now where the registry named new vaults.
+      for (const each of rows ?? this.#routing().prepare(logs)) await each(trx);
       if (advances) await writeCheckpoint(own, { block: to, hash });
     });
     if (advances) this.#cursor = { block: to, hash };

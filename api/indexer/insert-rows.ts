@@ -1,15 +1,60 @@
 /** Many rows in few statements. */
-import type { CompiledQuery, Insertable, Kysely, Transaction } from 'kysely';
+import {
+  type CompiledQuery,
+  type Insertable,
+  type Kysely,
+  PostgresAdapter,
+  sql,
+  type Transaction,
+} from 'kysely';
 
 /**
  * Values bound in one statement: SQLite takes 32,766. Full chunks share one statement text, so that it is prepared
  * once; larger ones gain nothing.
  */
 const VALUES_PER_STATEMENT = 1_000;
+/** Rows in one text of JSON, and the fewest that are worth one. */
+const ROWS_PER_TEXT = 5_000;
+const MANY = 250;
 
-/** Inserts rows; one whose key is there already changes nothing. */
+type Db<DB> = Kysely<DB> | Transaction<DB>;
+
+/** Inserts rows; one whose key is there already changes nothing. Many go into a SQLite file off the event loop. */
 export async function insertRows<DB, T extends keyof DB & string>(
-  db: Kysely<DB> | Transaction<DB>,
+  db: Db<DB>,
+  table: T,
+  rows: readonly Insertable<DB[T]>[],
+): Promise<void> {
+  const isFile = !(db.getExecutor().adapter instanceof PostgresAdapter);
+  if (!isFile || rows.length < MANY) {
+    await insertValues(db, table, rows);
+    return;
+  }
+  for (let start = 0; start < rows.length; start += ROWS_PER_TEXT) {
+    await insertText(db, table, rows.slice(start, start + ROWS_PER_TEXT));
+  }
+}
+
+/**
+ * As one bound text: to bind each value takes most of the time of an insert, and is work of the event loop; a text is
+ * taken apart where the statement runs (runtime/store/off-thread.ts). Numbers, texts and nulls come out as they are.
+ */
+async function insertText<DB, T extends keyof DB & string>(
+  db: Db<DB>,
+  table: T,
+  rows: readonly Insertable<DB[T]>[],
+): Promise<void> {
+  const columns = Object.keys(rows[0] ?? {});
+  const text = JSON.stringify(rows.map(Object.values));
+  const values = columns.map((_, index) => sql`value ->> ${sql.lit(index)}`);
+  await sql`
+    insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})
+    select ${sql.join(values)} from json_each(${text}) where true
+    on conflict do nothing`.execute(db);
+}
+
+async function insertValues<DB, T extends keyof DB & string>(
+  db: Db<DB>,
   table: T,
   rows: readonly Insertable<DB[T]>[],
 ): Promise<void> {

@@ -13,10 +13,11 @@ export type Projection<DB> = {
   /** First topics that it wants of every basket vault; the registry decides which these are (vault-set.ts). */
   vaultTopics?: readonly Hex[];
   /**
-   * Writes rows for logs in chain order, whole blocks at a time. The same log may come again: it must change nothing
-   * then. One that a lagging node hid may come after later ones.
+   * Takes logs apart, in chain order and whole blocks at a time, while the store may be busy with those before them.
+   * @returns what writes their rows. The same log may come again: it must change nothing then. One that a lagging node
+   * hid may come after later ones.
    */
-  apply: (trx: Transaction<DB>, logs: readonly IndexedLog[]) => Promise<void>;
+  prepare: (logs: readonly IndexedLog[]) => (trx: Transaction<DB>) => Promise<void>;
   /** Undoes everything from blocks above `block`. */
   rollback: (trx: Transaction<DB>, block: number) => Promise<void>;
   /** Drops the rows of vaults (lower case) whose registration was undone. Needed with `vaultTopics`. */

@@ -1,8 +1,10 @@
 /** Which projection wants which log: by emitter and first topic together, never by topic alone. */
 import type { Address, Hex } from 'viem';
-import type { IndexedLog, Projection } from './projection.ts';
 import type { LogFilter } from '../../runtime/chain/read-logs.ts';
+import type { IndexedLog, Projection } from './projection.ts';
 import type { VaultSet } from './vault-set.ts';
+
+export type Write<DB> = ReturnType<Projection<DB>['prepare']>;
 
 export class Routing<DB> {
   readonly filter: LogFilter;
@@ -30,8 +32,13 @@ export class Routing<DB> {
     this.filter = { addresses: [...addresses], topics: [...topics] };
   }
 
-  /** The logs of each projection that wants some, in their order. */
-  sort(logs: readonly IndexedLog[]): Map<Projection<DB>, IndexedLog[]> {
+  /** What each projection that wants some of the logs writes of them. */
+  prepare(logs: readonly IndexedLog[]): Write<DB>[] {
+    return [...this.#sort(logs)].map(([projection, wanted]) => projection.prepare(wanted));
+  }
+
+  /** The logs of each projection, in their order. */
+  #sort(logs: readonly IndexedLog[]): Map<Projection<DB>, IndexedLog[]> {
     const sorted = new Map<Projection<DB>, IndexedLog[]>();
     for (const log of logs) {
       for (const projection of this.#wanting.get(log.address + log.topics[0]) ?? []) {

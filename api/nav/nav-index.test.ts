@@ -2,11 +2,11 @@ import * as fc from 'fast-check';
 import type { Transaction } from 'kysely';
 import { type Address, createPublicClient, encodeAbiParameters, http } from 'viem';
 import { describe, expect, it } from 'vitest';
+import { LogReader } from '../../runtime/chain/log-reader.ts';
 import { createLogger } from '../../runtime/logger.ts';
 import { openStore, type Store } from '../../runtime/store/store.ts';
-import { Catalog, type Basket } from '../catalog/catalog.ts';
+import { type Basket, Catalog } from '../catalog/catalog.ts';
 import { type CheckpointTables, checkpointMigrations } from '../indexer/checkpoints.ts';
-import { LogReader } from '../../runtime/chain/log-reader.ts';
 import type { IndexedLog } from '../indexer/projection.ts';
 import { NavIndex } from './nav-index.ts';
 import { navRows } from './nav-rows.ts';
@@ -83,8 +83,8 @@ async function apply(
   { store, index }: Awaited<ReturnType<typeof open>>,
   logs: readonly IndexedLog[],
 ): Promise<void> {
-  const { apply: write } = index.projection<Tables>();
-  await store.db.transaction().execute((trx: Transaction<Tables>) => write(trx, logs));
+  const { prepare } = index.projection<Tables>();
+  await store.db.transaction().execute(prepare(logs));
 }
 
 async function rollBack(

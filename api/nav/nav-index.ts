@@ -87,7 +87,10 @@ export class NavIndex {
         return pools();
       },
       topics: PRICE_TOPICS,
-      apply: (trx, logs) => this.#apply(trx as unknown as Trx, swapsIn(logs, this.#pools)),
+      prepare: (logs) => {
+        const swaps = swapsIn(logs, this.#pools);
+        return (trx) => this.#apply(trx as unknown as Trx, swaps);
+      },
       rollback: (trx, block) => this.#rollback(trx as unknown as Trx, block),
     };
   }

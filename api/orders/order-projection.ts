@@ -87,7 +87,7 @@ export function orderProjection<DB extends OrderTables>(deployment: Deployment):
     name: 'orders',
     addresses: [deployment.exitEscrow, deployment.limitEscrow],
     topics: [...new Set(EVENTS.map((item) => toEventSelector(item as never)))],
-    apply: async (transaction, logs) => {
+    prepare: (logs) => async (transaction) => {
       const trx = transaction as unknown as Transaction<OrderTables>;
       for (const log of logs) {
         const change = changeOf(log, deployment);

@@ -25,7 +25,7 @@ export function scheduleProjection<DB extends ScheduleTables>(
     name: 'schedules',
     addresses: [deployment.scheduleEscrow],
     topics: TOPICS,
-    apply: async (transaction, logs) => {
+    prepare: (logs) => async (transaction) => {
       for (const log of logs) await applyOne(transaction as unknown as Db, log);
     },
     rollback: async (transaction, block) => {

@@ -170,6 +170,32 @@ describe('the rows', () => {
     expect(after).not.toContain(story.address('dave').toLowerCase());
   });
 
+  test('are of one chain, though it was reorganised between two ranges of one run', async () => {
+    const followed = await index({ through: proxy.url, maxRange: 4, overlap: 0 });
+    await followed.catchUp();
+    const before = followed.indexer.height;
+    await story.exit('alice', SHARE / 2n, false);
+    const end = before + 4;
+    expect(await fork.client.getBlockNumber({ cacheTime: 0 })).toBeLessThanOrEqual(BigInt(end));
+    for (let block = 0; block < 16; block += 1) await fork.warp(1);
+    // The order is read, and the block that ends its range was looked at for the second time: then it goes.
+    const reorg = proxy.on(
+      'eth_getBlockByNumber',
+      { where: ([block]) => Number(block) === end, nth: 2 },
+      {
+        fault: 'rewrite',
+        rewrite: async (reply) => {
+          const head = Number(await fork.client.getBlockNumber({ cacheTime: 0 }));
+          await rpc(fork.url, 'anvil_reorg', [head - before, []]);
+          return reply;
+        },
+      },
+    );
+    await followed.catchUp();
+    expect(reorg.hits).toBe(1);
+    expect(await followed.dump()).toBe(await freshRows());
+  });
+
   test.for(['SQLite', 'PostgreSQL'] as const)(
     'of a chain that went back and grows anew go at once, below the old height; of a lagging node none, on %s',
     async (kind) => {

@@ -25,8 +25,11 @@ export type Fault =
   | { fault: 'error'; code: number; message: string; data?: unknown; forwarded: boolean }
   /** An HTTP status instead of an answer, for the whole request; nothing is forwarded. */
   | { fault: 'http'; status: number; headers?: Record<string, string> }
-  /** Forwards and lets the test change the answer. */
-  | { fault: 'rewrite'; rewrite: (reply: RpcReply, request: RpcRequest) => RpcReply }
+  /** Forwards and lets the test change the answer, or do something before it is given. */
+  | {
+      fault: 'rewrite';
+      rewrite: (reply: RpcReply, request: RpcRequest) => RpcReply | Promise<RpcReply>;
+    }
   /** Answers with a fixed result; nothing is forwarded. */
   | { fault: 'result'; result: unknown }
   /** Forwards the call again this many times before the answer is given. */

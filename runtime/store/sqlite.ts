@@ -8,10 +8,12 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Dialect, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely';
+import type { Dialect, SqliteDatabase, SqliteStatement } from 'kysely';
 import Database from 'libsql';
 import { faultLine } from '../fault-line.ts';
+import { bound } from './bound.ts';
 import { StoreError, StoreHeldError } from './errors.ts';
+import { OffThreadDialect } from './off-thread.ts';
 
 const STATEMENT_CACHE = 200;
 
@@ -36,7 +38,7 @@ export function openSqlite(file: SqliteFile, options: { readOnly?: boolean } = {
   return told(file.path, () => {
     if (!file.inMemory) mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
     const raw = new Database(file.path);
-    const dialect = new SqliteDialect({ database: adapt(raw, file.path) });
+    const dialect = dialectOf(raw, file.path);
     try {
       raw.pragma('busy_timeout = 5000');
       if (options.readOnly === true) {
@@ -83,13 +85,27 @@ function undamaged<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    const code = codeOf(error);
-    if (!DAMAGED.has(code)) throw error;
-    throw new StoreError(
-      `${path} is damaged or no SQLite database (${faultLine(error)}): put a backup in its place, or move it away to begin with an empty one, or set DATABASE_URL`,
-      { cause: error, code },
-    );
+    throw damage(path, error);
   }
+}
+
+function damage(path: string, error: unknown): unknown {
+  const code = codeOf(error);
+  if (!DAMAGED.has(code)) return error;
+  return new StoreError(
+    `${path} is damaged or no SQLite database (${faultLine(error)}): put a backup in its place, or move it away to begin with an empty one, or set DATABASE_URL`,
+    { cause: error, code },
+  );
+}
+
+function dialectOf(raw: Database.Database, path: string): Dialect {
+  return new OffThreadDialect({ database: adapt(raw, path) }, raw, async (work) => {
+    try {
+      return await work();
+    } catch (error) {
+      throw damage(path, error);
+    }
+  });
 }
 
 const codeOf = (error: unknown): string =>
@@ -173,11 +189,4 @@ function adapt(raw: Database.Database, path: string): SqliteDatabase {
       raw.close();
     },
   };
-}
-
-function bound(parameters: readonly unknown[]): unknown[] {
-  if (parameters.some((value) => value === undefined)) {
-    throw new StoreError('a query binds undefined; use null');
-  }
-  return [...parameters];
 }

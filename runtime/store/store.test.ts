@@ -147,6 +147,10 @@ describe('openStore on SQLite', () => {
     await expect(
       sql`insert into note (id, amount, at) values (${missing}, '1', 1)`.execute(store.db),
     ).rejects.toThrow(/undefined/);
+    const long = 'x'.repeat(100_000);
+    await expect(
+      sql`insert into note (id, amount, at) values (${missing}, ${long}, 1)`.execute(store.db),
+    ).rejects.toThrow(/undefined/);
     await store.close();
   });
 

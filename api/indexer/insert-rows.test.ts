@@ -1,0 +1,93 @@
+import { sql } from 'kysely';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type Migrations, openStore, type Store } from '../../runtime/store/store.ts';
+import { insertRows } from './insert-rows.ts';
+
+type Row = { block: number; log_index: number; amount: string; note: string | null };
+type Tables = { one: Row; many: Row };
+
+const migrations: Migrations = {
+  'rows-001': {
+    up: async (db) => {
+      for (const table of ['one', 'many']) {
+        await db.schema
+          .createTable(table)
+          .addColumn('block', 'bigint', (column) => column.notNull())
+          .addColumn('log_index', 'bigint', (column) => column.notNull())
+          .addColumn('amount', 'text', (column) => column.notNull())
+          .addColumn('note', 'text')
+          .addPrimaryKeyConstraint(`${table}_key`, ['block', 'log_index'])
+          .execute();
+      }
+    },
+  },
+};
+
+/** What a text in between could change: digits that are no number, words of JSON, quotes, other scripts. */
+const NOTES = [
+  null,
+  'null',
+  'true',
+  '007',
+  '1e3',
+  '',
+  '"',
+  "'",
+  '\\u0000',
+  '[1,2]',
+  '{"a":1}',
+  'ß 株',
+];
+const rows = Array.from(
+  { length: 11_003 },
+  (_, index): Row => ({
+    block: index === 0 ? Number.MAX_SAFE_INTEGER : Math.floor(index / 7),
+    log_index: index % 7,
+    amount: (2n ** 256n - BigInt(index)).toString(),
+    note: NOTES[index % NOTES.length] ?? null,
+  }),
+);
+
+let store: Store<Tables>;
+beforeEach(async () => {
+  store = await openStore<Tables>({ url: 'file::memory:', migrations });
+});
+afterEach(async () => {
+  await store.close();
+});
+
+const dump = async (table: keyof Tables) =>
+  (
+    await sql`
+      select *, typeof(block), typeof(log_index), typeof(amount), typeof(note)
+      from ${sql.table(table)} order by block, log_index`.execute(store.db)
+  ).rows;
+
+it('writes many rows as it writes few', async () => {
+  await insertRows(store.db, 'many', rows);
+  for (let start = 0; start < rows.length; start += 40) {
+    await insertRows(store.db, 'one', rows.slice(start, start + 40));
+  }
+  const many = await dump('many');
+  expect(many).toHaveLength(rows.length);
+  expect(many).toEqual(await dump('one'));
+});
+
+it('changes nothing of rows that are there already', async () => {
+  const first = rows.slice(500, 900);
+  await insertRows(store.db, 'many', first);
+  const other = rows.slice(0, 2_000).map((row) => ({ ...row, note: 'another' }));
+  await insertRows(store.db, 'many', other);
+  const kept = await store.db
+    .selectFrom('many')
+    .selectAll()
+    .where('note', 'is not', 'another')
+    .execute();
+  expect(kept).toEqual(first);
+  expect(await dump('many')).toHaveLength(2_000);
+});
+
+it('takes none', async () => {
+  await insertRows(store.db, 'many', []);
+  expect(await dump('many')).toEqual([]);
+});
