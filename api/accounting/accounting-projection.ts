@@ -1,7 +1,7 @@
 /** Feeds transfers, trades and volumes from the events of vaults, zapper, escrows and session module. */
 import type { Transaction } from 'kysely';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
-import { chunks, insertRows } from '../indexer/insert-rows.ts';
+import { chunks, insertRows, preparedRows } from '../indexer/insert-rows.ts';
 import type { IndexedLog, Projection } from '../indexer/projection.ts';
 import {
   BOUGHT,
@@ -29,11 +29,12 @@ export function accountingProjection<DB extends AccountingTables>(
     topics: [BOUGHT, SOLD, EXIT_CREATED, ORDER_FILLED, EXECUTED],
     vaultTopics: [TRANSFER, REDEEMED],
     prepare: (logs) => {
-      const rows = rowsOf(logs, protocol);
+      const { transfers, trades } = rowsOf(logs, protocol);
+      const ready = preparedRows(transfers);
       return async (transaction) => {
         const trx = transaction as unknown as Transaction<AccountingTables>;
-        await insertRows(trx, 'share_transfer', rows.transfers);
-        await addVolume(trx, await insertTrades(trx, rows.trades));
+        await insertRows(trx, 'share_transfer', ready);
+        await addVolume(trx, await insertTrades(trx, trades));
       };
     },
     rollback: async (transaction, block) => {

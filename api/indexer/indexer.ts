@@ -335,8 +335,8 @@ export class Indexer<DB extends IndexerTables> {
     if (found.length > 0) logs = [...logs, ...(await this.#logsOf(found, to))].sort(inChainOrder);
     // The chain moved under the read: the next run sees the reorg and starts from a sound place. Under the head it
     // cannot move unseen.
-    await this.#makeSure(to, hash);
-    if (known !== null && to !== head.block) await this.#makeSure(known.block, known.hash);
+    const before = known === null || to === head.block ? [] : [known];
+    await Promise.all([{ block: to, hash }, ...before].map((block) => this.#makeSure(block)));
     const discovered = found.length > 0;
     return {
       to,
@@ -348,7 +348,7 @@ export class Indexer<DB extends IndexerTables> {
   }
 
   /** @throws when another block is there. */
-  async #makeSure(block: number, hash: string | null): Promise<void> {
+  async #makeSure({ block, hash }: { block: number; hash: string | null }): Promise<void> {
     if (hash !== null && (await this.#hashAt(block)) === hash) return;
     throw new Error(`block ${block} changed while the logs around it were read`);
   }

@@ -19,38 +19,46 @@ const MANY = 250;
 
 type Db<DB> = Kysely<DB> | Transaction<DB>;
 
+/** Rows that can be inserted, as {@link preparedRows} made them. */
+export type PreparedRows<R> = { rows: readonly R[]; texts: readonly string[] };
+
+/**
+ * Rows made ready for {@link insertRows}, which is then shorter by it. Many become texts of JSON: to bind each value
+ * takes most of the time of an insert, and is work of the event loop; a text is taken apart where the statement runs
+ * (runtime/store/off-thread.ts).
+ */
+export function preparedRows<R extends object>(rows: readonly R[]): PreparedRows<R> {
+  const texts: string[] = [];
+  if (rows.length >= MANY) {
+    const arrays = rows.map(Object.values);
+    for (let start = 0; start < rows.length; start += ROWS_PER_TEXT) {
+      texts.push(JSON.stringify(arrays.slice(start, start + ROWS_PER_TEXT)));
+    }
+  }
+  return { rows, texts };
+}
+
 /** Inserts rows; one whose key is there already changes nothing. Many go into a SQLite file off the event loop. */
 export async function insertRows<DB, T extends keyof DB & string>(
   db: Db<DB>,
   table: T,
-  rows: readonly Insertable<DB[T]>[],
+  given: readonly Insertable<DB[T]>[] | PreparedRows<Insertable<DB[T]>>,
 ): Promise<void> {
+  const { rows, texts } = 'texts' in given ? given : preparedRows(given);
   const isFile = !(db.getExecutor().adapter instanceof PostgresAdapter);
-  if (!isFile || rows.length < MANY) {
+  if (!isFile || texts.length === 0) {
     await insertValues(db, table, rows);
     return;
   }
-  for (let start = 0; start < rows.length; start += ROWS_PER_TEXT) {
-    await insertText(db, table, rows.slice(start, start + ROWS_PER_TEXT));
-  }
-}
-
-/**
- * As one bound text: to bind each value takes most of the time of an insert, and is work of the event loop; a text is
- * taken apart where the statement runs (runtime/store/off-thread.ts). Numbers, texts and nulls come out as they are.
- */
-async function insertText<DB, T extends keyof DB & string>(
-  db: Db<DB>,
-  table: T,
-  rows: readonly Insertable<DB[T]>[],
-): Promise<void> {
   const columns = Object.keys(rows[0] ?? {});
-  const text = JSON.stringify(rows.map(Object.values));
+  // Numbers, texts and nulls come out as they are.
   const values = columns.map((_, index) => sql`value ->> ${sql.lit(index)}`);
-  await sql`
-    insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})
-    select ${sql.join(values)} from json_each(${text}) where true
-    on conflict do nothing`.execute(db);
+  for (const text of texts) {
+    await sql`
+      insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})
+      select ${sql.join(values)} from json_each(${text}) where true
+      on conflict do nothing`.execute(db);
+  }
 }
 
 async function insertValues<DB, T extends keyof DB & string>(
