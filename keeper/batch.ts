@@ -115,13 +115,16 @@ async function sendBatch(
     },
     { timeoutMs: context.submitTimeoutMs },
   );
-  for (const { work, fingerprint } of members) {
-    if (state.tag !== 'refused') {
-      await applyEvent(context, work.key, { tag: 'progress' }, fingerprint);
-    }
-    const row = await journal.lastAttempt(work.key, 'fill');
-    if (row !== null) await recordOutcome(context, row, state, world.market.ethPrice);
-  }
+  // Side by side: what they write is committed together.
+  await Promise.all(
+    members.map(async ({ work, fingerprint }) => {
+      if (state.tag !== 'refused') {
+        await applyEvent(context, work.key, { tag: 'progress' }, fingerprint);
+      }
+      const row = await journal.lastAttempt(work.key, 'fill');
+      if (row !== null) await recordOutcome(context, row, state, world.market.ethPrice);
+    }),
+  );
   return true;
 }
 

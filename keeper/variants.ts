@@ -2,7 +2,8 @@
  * One job as several sources tell it: which of its variants is gone by. Each is simulated until one runs and pays what
  * it promises.
  */
-import { type Hex, keccak256, toBytes } from 'viem';
+import { createHash } from 'node:crypto';
+import type { Hex } from 'viem';
 import { readWorkRevert } from './chain/revert.ts';
 import type { Simulation } from './chain/simulate.ts';
 import type { World } from './chain/world.ts';
@@ -109,5 +110,5 @@ export function fingerprintOf(variants: readonly Work[]): string {
     (variant) =>
       `${variant.data}/${variant.promisedUsdg}/${isFill(variant) ? variant.slippageBps : ''}`,
   );
-  return keccak256(toBytes(said.join('|'))).slice(0, 18);
+  return createHash('sha256').update(said.join('|')).digest('hex').slice(0, 16);
 }

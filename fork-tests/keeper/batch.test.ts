@@ -100,34 +100,37 @@ test('an order that its owner cancels first sinks nobody: the others are filled,
   );
 });
 
-test('orders alike share one gas estimate, and each goes out with gas to spare', async () => {
-  const { exitEscrow } = fork.deployment;
-  const source = await startJobServer();
-  source.jobs(due.jobs);
-  const proxy = await startProxy(fork.url);
-  try {
-    const keeper = await launchKeeper(fork, [source.url], {
-      rpcUrl: proxy.url,
-      env: { KEEPER_BATCH_MAX: '1', KEEPER_CONCURRENCY: '1' },
-    });
-    proxy.resetCounts();
-    await keeper.tick();
-    expect(await keeper.settle(10_000)).toBe(true);
-    const { eth_simulateV1, eth_estimateGas, eth_sendRawTransaction } = proxy.counts();
-    expect({ eth_simulateV1, eth_estimateGas, eth_sendRawTransaction }).toEqual({
-      eth_simulateV1: due.ids.length,
-      eth_estimateGas: 1,
-      eth_sendRawTransaction: due.ids.length,
-    });
-    for (const id of due.ids) {
-      const [fill] = await fillsOf(fork, exitEscrow, id);
-      const hash = fill?.transactionHash ?? '0x';
-      const { gas } = await fork.client.getTransaction({ hash });
-      const { gasUsed } = await fork.client.getTransactionReceipt({ hash });
-      // SENDER_GAS_HEADROOM_PERCENT is 50; the next fill may need a little more than the one before.
-      expect(Number(gas) / Number(gasUsed)).toBeGreaterThan(1.3);
+test.for(['1', '8'])(
+  '%s orders alike at once share one gas estimate, and each goes out with gas to spare',
+  async (together) => {
+    const { exitEscrow } = fork.deployment;
+    const source = await startJobServer();
+    source.jobs(due.jobs);
+    const proxy = await startProxy(fork.url);
+    try {
+      const keeper = await launchKeeper(fork, [source.url], {
+        rpcUrl: proxy.url,
+        env: { KEEPER_BATCH_MAX: '1', KEEPER_CONCURRENCY: together },
+      });
+      proxy.resetCounts();
+      await keeper.tick();
+      expect(await keeper.settle(10_000)).toBe(true);
+      const { eth_simulateV1, eth_estimateGas, eth_sendRawTransaction } = proxy.counts();
+      expect({ eth_simulateV1, eth_estimateGas, eth_sendRawTransaction }).toEqual({
+        eth_simulateV1: due.ids.length,
+        eth_estimateGas: 1,
+        eth_sendRawTransaction: due.ids.length,
+      });
+      for (const id of due.ids) {
+        const [fill] = await fillsOf(fork, exitEscrow, id);
+        const hash = fill?.transactionHash ?? '0x';
+        const { gas } = await fork.client.getTransaction({ hash });
+        const { gasUsed } = await fork.client.getTransactionReceipt({ hash });
+        // SENDER_GAS_HEADROOM_PERCENT is 50; the next fill may need a little more than the one before.
+        expect(Number(gas) / Number(gasUsed)).toBeGreaterThan(1.3);
+      }
+    } finally {
+      await proxy.stop();
     }
-  } finally {
-    await proxy.stop();
-  }
-});
+  },
+);

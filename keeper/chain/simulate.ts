@@ -43,6 +43,8 @@ type Call = { from: Address; to: Address; data: Hex };
 /** What revert data of the call means. */
 type RevertReader = (data: Hex | null) => Revert;
 
+type SimulateOptions = { needsSender?: boolean; gasBound?: bigint; alike?: string };
+
 export type Simulator = {
   /**
    * `executor` is the address whose USDG balance is measured.
@@ -55,7 +57,7 @@ export type Simulator = {
     call: Call,
     executor: Address,
     read: RevertReader,
-    options?: { needsSender?: boolean; gasBound?: bigint; alike?: string },
+    options?: SimulateOptions,
   ): Promise<Simulation>;
   estimateGas(call: Call, read: RevertReader): Promise<GasEstimate>;
 };
@@ -84,6 +86,8 @@ export function createSimulator({
 }: SimulatorOptions): Simulator {
   /** Known after the first answer; a node behind a balancer may still surprise, so a later refusal falls back too. */
   let hasSimulateV1 = true;
+  /** Kinds whose estimate is under way, at most one for each order that is: of many alike at once one asks. */
+  const asking = new Map<string, Promise<void>>();
 
   const balanceCall = (executor: Address): { to: Address; data: Hex } => ({
     to: usdg,
@@ -199,43 +203,66 @@ export function createSimulator({
     }
   }
 
+  /** @param known what lies above the gas used, for calls of this kind; null: not known yet */
+  async function run(
+    call: Call,
+    executor: Address,
+    read: RevertReader,
+    { needsSender = false, gasBound, alike }: SimulateOptions,
+    known: bigint | null,
+  ): Promise<Simulation> {
+    const before = alike === undefined ? undefined : asking.get(alike);
+    const needsEstimate = gasBound === undefined && known === null && before === undefined;
+    const [measured, askedNow] = await Promise.all([
+      measure(call, executor, needsSender),
+      needsEstimate ? estimateGas(call, read) : null,
+    ]);
+    if (measured.tag === 'reverted') {
+      return { tag: 'reverted', revert: read(measured.data), gasSpent: measured.gasSpent };
+    }
+    if (measured.tag === 'no_such_method')
+      return { tag: 'unavailable', why: 'no eth_call', answered: true };
+    if (measured.tag === 'unavailable') return measured;
+    const { gasUsed } = measured;
+    const passed = (gas: bigint): Simulation => ({
+      tag: 'passed',
+      gainUsdg: measured.after - measured.before,
+      returned: measured.returned,
+      gas,
+    });
+    if (gasBound !== undefined) return passed(gasUsed ?? gasBound);
+    // One of its kind had asked already: where its answer helps nobody, this one asks for itself.
+    await before;
+    const extra = known ?? (alike === undefined || !hasSimulateV1 ? null : extras.recent(alike));
+    if (askedNow === null && extra !== null && gasUsed !== null) return passed(gasUsed + extra);
+    const estimated = askedNow ?? (await estimateGas(call, read));
+    // Passed in one and not in the other: the state moved between them; the later view is as good.
+    if (estimated.tag === 'reverted') return { ...estimated, gasSpent: null };
+    if (estimated.tag === 'unavailable') return estimated;
+    if (alike !== undefined && gasUsed !== null) extras.learn(alike, estimated.gas, gasUsed);
+    return passed(estimated.gas);
+  }
+
   return {
     estimateGas,
-    async simulate(call, executor, read, { needsSender = false, gasBound, alike } = {}) {
-      const extra = alike === undefined || !hasSimulateV1 ? null : extras.recent(alike);
-      const needsEstimate = gasBound === undefined && extra === null;
-      const [measured, askedNow] = await Promise.all([
-        measure(call, executor, needsSender),
-        needsEstimate ? estimateGas(call, read) : null,
-      ]);
-      if (measured.tag === 'reverted') {
-        return {
-          tag: 'reverted',
-          revert: read(measured.data),
-          gasSpent: measured.gasSpent,
-        };
+    async simulate(call, executor, read, options = {}) {
+      const { alike, gasBound } = options;
+      const known = alike === undefined || !hasSimulateV1 ? null : extras.recent(alike);
+      const running = run(call, executor, read, options, known);
+      if (alike === undefined || gasBound !== undefined || known !== null || asking.has(alike)) {
+        return await running;
       }
-      if (measured.tag === 'no_such_method')
-        return { tag: 'unavailable', why: 'no eth_call', answered: true };
-      if (measured.tag === 'unavailable') return measured;
-      const { gasUsed } = measured;
-      const passed = (gas: bigint): Simulation => ({
-        tag: 'passed',
-        gainUsdg: measured.after - measured.before,
-        returned: measured.returned,
-        gas,
-      });
-      if (gasBound !== undefined) return passed(gasUsed ?? gasBound);
-      if (extra !== null && gasUsed !== null) return passed(gasUsed + extra);
-      const estimated = askedNow ?? (await estimateGas(call, read));
-      // Passed in one and not in the other: the state moved between them; the later view is as good.
-      if (estimated.tag === 'reverted') return { ...estimated, gasSpent: null };
-      if (estimated.tag === 'unavailable') return estimated;
-      if (alike !== undefined && gasUsed !== null) extras.learn(alike, estimated.gas, gasUsed);
-      return passed(estimated.gas);
+      asking.set(alike, running.then(ignore, ignore));
+      try {
+        return await running;
+      } finally {
+        asking.delete(alike);
+      }
     },
   };
 }
+
+const ignore = (): void => undefined;
 
 function measuredFault(error: unknown): Measured {
   const fault = rpcFaultOf(error);

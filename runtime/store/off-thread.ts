@@ -1,7 +1,8 @@
 /**
- * Large writes to a SQLite file away from the event loop: libsql runs what is asked of it asynchronously on threads of
- * its own. The way there and back costs more than a small statement takes, so only a statement that binds much goes,
- * and the commit of what it wrote.
+ * What waits for the disk, or takes long, away from the event loop: libsql runs what is asked of it asynchronously on
+ * threads of its own. That is every commit (the process goes on with something else until the disk has it, and what is
+ * written meanwhile is committed together next, see writes.ts) and a statement that binds much. The way there and back
+ * costs more than a small statement takes, so those run where they are.
  */
 import {
   type CompiledQuery,
@@ -42,8 +43,6 @@ class OffThreadDriver extends SqliteDriver {
   readonly #raw: Database.Database;
   readonly #guard: Guard;
   #connection: DatabaseConnection | null = null;
-  /** A large write is in the transaction: its commit is large too. */
-  #large = false;
 
   constructor(config: SqliteDialectConfig, raw: Database.Database, guard: Guard) {
     super(config);
@@ -56,7 +55,6 @@ class OffThreadDriver extends SqliteDriver {
     this.#connection ??= {
       executeQuery: async <R>(query: CompiledQuery) => {
         if (!bindsMuch(query)) return await own.executeQuery<R>(query);
-        this.#large = true;
         return { rows: await this.#run<R>(query.sql, query.parameters) };
       },
       streamQuery: (query, chunkSize) => own.streamQuery(query, chunkSize),
@@ -64,14 +62,8 @@ class OffThreadDriver extends SqliteDriver {
     return this.#connection;
   }
 
-  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    this.#large = false;
-    await super.beginTransaction(connection);
-  }
-
-  override async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    if (this.#large) await this.#run('commit', []);
-    else await super.commitTransaction(connection);
+  override async commitTransaction(): Promise<void> {
+    await this.#guard(() => AsyncDatabase.prototype.exec.call(this.#raw, 'commit'));
   }
 
   async #run<R>(sql: string, parameters: readonly unknown[]): Promise<R[]> {
