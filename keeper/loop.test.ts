@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { runBounded, startLoop } from './loop.ts';
+import { startLoop } from './loop.ts';
+import { runBounded } from '../runtime/run-bounded.ts';
 import { Throttle } from '../runtime/throttle.ts';
 
 describe('a loop', () => {
@@ -98,6 +99,23 @@ describe('bounded work', () => {
       () => done.length >= 2,
     );
     expect(done).toEqual([1, 2]);
+  });
+
+  test('starts nothing more once one failed', async () => {
+    const begun: number[] = [];
+    const running = runBounded(
+      [1, 2, 3, 4, 5],
+      2,
+      async (item) => {
+        begun.push(item);
+        await new Promise((resolve) => setImmediate(resolve));
+        if (item === 2) throw new Error('the second');
+      },
+      () => false,
+    );
+    await expect(running).rejects.toThrow('the second');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(begun).toEqual([1, 2, 3]);
   });
 });
 

@@ -45,21 +45,3 @@ export function startLoop(options: {
     nudge: () => wake.abort(),
   };
 }
-
-/** Runs `work` over `items`, at most `width` at once, in their order; stops starting more once `enough` says so. */
-export async function runBounded<T>(
-  items: readonly T[],
-  width: number,
-  work: (item: T) => Promise<void>,
-  enough: () => boolean,
-): Promise<void> {
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    while (next < items.length && !enough()) {
-      const item = items[next];
-      next += 1;
-      if (item !== undefined) await work(item);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, worker));
-}

@@ -180,7 +180,11 @@ export class Indexer<DB extends IndexerTables> {
     let position = from;
     let coming: Promise<Step<DB> | null>[] = [];
     while (position <= head.block) {
-      if (coming.length === 0) coming = [this.#readAt(position, head, this.#cursor)];
+      if (coming.length === 0) {
+        // Under the head of this run the rows were looked at just now: they cannot move unseen where it holds.
+        const isHeld = position === from && position + this.#reader.range > head.block;
+        coming = [this.#readAt(position, head, isHeld ? null : this.#cursor)];
+      }
       while (coming.length <= RANGES_AHEAD) coming.push(this.#readAfter(coming.at(-1), head));
       const step = (await coming.shift()) ?? null;
       if (step === null) {
@@ -211,7 +215,11 @@ export class Indexer<DB extends IndexerTables> {
     const coming = (async () => {
       const step = (await before) ?? null;
       if (step === null || step.discovered || step.to >= head.block) return null;
-      return await this.#readAt(step.to + 1, head, { block: step.to, hash: step.hash });
+      const end = { block: step.to, hash: step.hash };
+      // Of ranges that are read again the rows reach further already.
+      const cursor = this.#cursor;
+      const known = cursor !== null && cursor.block > end.block ? cursor : end;
+      return await this.#readAt(step.to + 1, head, known);
     })();
     // Awaited in its turn, unless one before it fails first.
     coming.catch(() => undefined);
@@ -323,7 +331,8 @@ export class Indexer<DB extends IndexerTables> {
 
   /**
    * One range from `from` on; null when the node refused it and the next try is shorter.
-   * @param known block up to which the rows are there, or will be when this range's are written
+   * @param known block up to which the rows are there, or will be when this range's are written; null: none, or seen
+   *   already where `to` is the head
    */
   async #read(from: number, head: Head, known: Checkpoint | null): Promise<Step<DB> | null> {
     const to = Math.min(from + this.#reader.range - 1, head.block);
@@ -333,9 +342,8 @@ export class Indexer<DB extends IndexerTables> {
     if (logs === null) return null;
     const found = this.#options.vaults.newIn(logs);
     if (found.length > 0) logs = [...logs, ...(await this.#logsOf(found, to))].sort(inChainOrder);
-    // The chain moved under the read: the next run sees the reorg and starts from a sound place. Under the head it
-    // cannot move unseen.
-    const before = known === null || to === head.block ? [] : [known];
+    // The chain moved under the read: the next run sees the reorg and starts from a sound place.
+    const before = known === null ? [] : [known];
     await Promise.all([{ block: to, hash }, ...before].map((block) => this.#makeSure(block)));
     const discovered = found.length > 0;
     return {

@@ -91,3 +91,36 @@ it('takes none', async () => {
   await insertRows(store.db, 'many', []);
   expect(await dump('many')).toEqual([]);
 });
+
+it.each([200, 400])(
+  'puts %i rows under their columns, in whatever order each names them',
+  async (count) => {
+    const turned = rows.slice(0, count).map((row, index): Row => {
+      const { block, log_index, amount, note } = row;
+      return index % 2 === 0 ? row : { note, amount, log_index, block };
+    });
+    await insertRows(store.db, 'many', turned);
+    const kept = await store.db
+      .selectFrom('many')
+      .selectAll()
+      .orderBy('block')
+      .orderBy('log_index')
+      .execute();
+    expect(kept.filter(({ block }) => block !== Number.MAX_SAFE_INTEGER)).toEqual(
+      rows.slice(1, count),
+    );
+  },
+);
+
+it.each([
+  ['nothing', undefined],
+  ['a fraction', 0.5],
+  ['no number', Number.NaN],
+  ['more than a number holds', 2 ** 53],
+  ['a bigint', 1n],
+])('refuses %s rather than write something else', async (_name, value) => {
+  const bent = rows.slice(0, 400);
+  bent[399] = { block: 9, log_index: 9, amount: value as unknown as string, note: null };
+  await expect(insertRows(store.db, 'many', bent)).rejects.toThrow('a row of an insert has');
+  expect(await dump('many')).toEqual([]);
+});

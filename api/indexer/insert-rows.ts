@@ -30,7 +30,8 @@ export type PreparedRows<R> = { rows: readonly R[]; texts: readonly string[] };
 export function preparedRows<R extends object>(rows: readonly R[]): PreparedRows<R> {
   const texts: string[] = [];
   if (rows.length >= MANY) {
-    const arrays = rows.map(Object.values);
+    const columns = columnsOf(rows);
+    const arrays = rows.map((row) => cellsOf(row, columns));
     for (let start = 0; start < rows.length; start += ROWS_PER_TEXT) {
       texts.push(JSON.stringify(arrays.slice(start, start + ROWS_PER_TEXT)));
     }
@@ -50,7 +51,7 @@ export async function insertRows<DB, T extends keyof DB & string>(
     await insertValues(db, table, rows);
     return;
   }
-  const columns = Object.keys(rows[0] ?? {});
+  const columns = columnsOf(rows);
   // Numbers, texts and nulls come out as they are.
   const values = columns.map((_, index) => sql`value ->> ${sql.lit(index)}`);
   for (const text of texts) {
@@ -59,6 +60,20 @@ export async function insertRows<DB, T extends keyof DB & string>(
       select ${sql.join(values)} from json_each(${text}) where true
       on conflict do nothing`.execute(db);
   }
+}
+
+/** Rows of one table have the same columns, in whatever order. */
+const columnsOf = (rows: readonly object[]): string[] => Object.keys(rows[0] ?? {});
+
+/** @throws for a value that is missing, or that JSON would change */
+function cellsOf(row: object, columns: readonly string[]): (string | number | null)[] {
+  const values = row as { readonly [column: string]: unknown };
+  return columns.map((column) => {
+    const value = values[column];
+    const isSame = typeof value === 'string' || value === null || Number.isSafeInteger(value);
+    if (isSame) return value as string | number | null;
+    throw new Error(`a row of an insert has ${String(value)} for ${column}`);
+  });
 }
 
 async function insertValues<DB, T extends keyof DB & string>(
@@ -76,11 +91,14 @@ async function insertValues<DB, T extends keyof DB & string>(
   if (first === undefined) return;
   // Building a statement of a thousand values costs about as much as running it: chunks of one size share it.
   const query = insertOf(first);
+  const columns = columnsOf(first);
   await db.executeQuery(query);
   for (const chunk of others) {
     const isFull = chunk.length === first.length;
     await db.executeQuery(
-      isFull ? { ...query, parameters: chunk.flatMap(Object.values) } : insertOf(chunk),
+      isFull
+        ? { ...query, parameters: chunk.flatMap((row) => cellsOf(row, columns)) }
+        : insertOf(chunk),
     );
   }
 }

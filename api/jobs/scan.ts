@@ -6,6 +6,7 @@
 import type { Address } from 'viem';
 import { encodeFunctionData, type Hex, zeroAddress } from 'viem';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
+import { runBounded } from '../../runtime/run-bounded.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Snapshot } from '../marks/snapshot.ts';
 import type { Service } from '../service.ts';
@@ -93,21 +94,26 @@ class JobScanner {
     candidates: readonly Candidate[],
     signal: AbortSignal,
   ): Promise<{ quotes: { candidate: Candidate; quote: FillQuote }[]; examined: number }> {
-    const quotes: { candidate: Candidate; quote: FillQuote }[] = [];
-    const startedAt = performance.now();
-    while (quotes.length < candidates.length && performance.now() - startedAt < EXAMINE_MS) {
-      signal.throwIfAborted();
-      const wave = candidates.slice(quotes.length, quotes.length + ORDERS_PER_READ * READS_AT_ONCE);
-      const chunks: Candidate[][] = [];
-      for (let start = 0; start < wave.length; start += ORDERS_PER_READ) {
-        chunks.push(wave.slice(start, start + ORDERS_PER_READ));
-      }
-      const found = await Promise.all(chunks.map((chunk) => quoteFills(this.#service, chunk)));
-      found.flat().forEach((quote, index) => {
-        const candidate = wave[index];
-        if (candidate !== undefined) quotes.push({ candidate, quote });
-      });
+    const chunks: Candidate[][] = [];
+    for (let start = 0; start < candidates.length; start += ORDERS_PER_READ) {
+      chunks.push(candidates.slice(start, start + ORDERS_PER_READ));
     }
+    const startedAt = performance.now();
+    const found = new Map<Candidate[], FillQuote[]>();
+    await runBounded(
+      chunks,
+      READS_AT_ONCE,
+      async (chunk) => void found.set(chunk, await quoteFills(this.#service, chunk)),
+      () => signal.aborted || performance.now() - startedAt >= EXAMINE_MS,
+    );
+    signal.throwIfAborted();
+    // Begun in their order and awaited: those that are there are the first ones.
+    const quotes = chunks.flatMap((chunk) =>
+      (found.get(chunk) ?? []).flatMap((quote, index) => {
+        const candidate = chunk[index];
+        return candidate === undefined ? [] : [{ candidate, quote }];
+      }),
+    );
     const oldestFirst = quotes.toSorted((a, b) =>
       comparePlaces(a.candidate.place, b.candidate.place),
     );

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { SHARE, USD } from '../../contracts-abi/constants.ts';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
@@ -193,6 +194,54 @@ describe('the rows', () => {
     );
     await followed.catchUp();
     expect(reorg.hits).toBe(1);
+    expect(await followed.dump()).toBe(await freshRows());
+  });
+
+  test('are of one chain, though it was reorganised while blocks read before were read again', async () => {
+    const followed = await index({ through: proxy.url, maxRange: 4, overlap: 12 });
+    await fork.client.mine({ blocks: 12 });
+    await story.exit('alice', SHARE / 2n, false);
+    await followed.catchUp();
+    const cursor = followed.indexer.height;
+    for (let block = 0; block < 12; block += 1) await fork.warp(1);
+    // Between the first range, which lies below the fork, and the second: the order at the cursor goes.
+    const reorg = proxy.on(
+      'eth_getBlockByNumber',
+      { where: ([block]) => Number(block) === cursor - 4, nth: 1 },
+      {
+        fault: 'rewrite',
+        rewrite: async (reply) => {
+          const head = Number(await fork.client.getBlockNumber({ cacheTime: 0 }));
+          await rpc(fork.url, 'anvil_reorg', [head - cursor + 2, []]);
+          return reply;
+        },
+      },
+    );
+    await followed.catchUp();
+    expect(reorg.hits).toBe(1);
+    expect(await followed.dump()).toBe(await freshRows());
+  });
+
+  test('are of one chain, though a node of another answers for one range of a run', async () => {
+    const followed = await index({ through: proxy.url, maxRange: 4, overlap: 0 });
+    await followed.catchUp();
+    const end = followed.indexer.height + 4;
+    for (let block = 0; block < 7; block += 1) await fork.warp(1);
+    const other = `0x${'bb'.repeat(32)}`;
+    const astray = proxy.on(
+      'eth_getBlockByNumber',
+      { where: ([block]) => Number(block) === end, times: 2 },
+      {
+        fault: 'rewrite',
+        rewrite: (reply) => ({ ...reply, result: { ...(reply.result as object), hash: other } }),
+      },
+    );
+    await followed.catchUp();
+    expect(astray.hits).toBe(2);
+    const { rows } = await sql<{ hash: string }>`select hash from index_checkpoint`.execute(
+      followed.store.db,
+    );
+    expect(rows.map(({ hash }) => hash)).not.toContain(other);
     expect(await followed.dump()).toBe(await freshRows());
   });
 

@@ -42,6 +42,7 @@ type ContractRead<
 type Slot = {
   to: Address;
   data: Hex;
+  abi: Abi;
   decode: (returned: Hex) => unknown;
   result: ReadResult<unknown> | null;
 };
@@ -50,13 +51,18 @@ const MAX_READS_PER_CALL = 400;
 
 export class ReadBatch {
   readonly #slots: Slot[] = [];
+  /** By address and calldata: what several ask for is asked once. */
+  readonly #known = new Map<string, Slot>();
   #sent = false;
 
   get size(): number {
     return this.#slots.length;
   }
 
-  /** Adds a read; the answer is there once {@link send} has resolved. */
+  /**
+   * Adds a read; the answer is there once {@link send} has resolved. What was added already is asked once, and its
+   * answer shared: nobody changes it.
+   */
   add<
     const abi extends Abi | readonly unknown[],
     name extends ContractFunctionName<abi, Mutability>,
@@ -71,17 +77,29 @@ export class ReadBatch {
       functionName: string;
       args: readonly unknown[];
     };
-    const slot: Slot = {
-      to: read.to,
-      data: encodeFunctionData({ abi, functionName, args }),
-      decode: (data) => decodeFunctionResult({ abi, functionName, args, data }),
-      result: null,
-    };
-    this.#slots.push(slot);
+    const slot = this.#slotOf(read.to, abi, functionName, args);
     return () => {
       if (slot.result === null) throw new Error('the batch was not sent yet');
       return slot.result as ReadResult<Value>;
     };
+  }
+
+  #slotOf(to: Address, abi: Abi, functionName: string, args: readonly unknown[]): Slot {
+    const data = encodeFunctionData({ abi, functionName, args });
+    const key = to.toLowerCase() + data;
+    const known = this.#known.get(key);
+    // The same call under another ABI may be decoded otherwise.
+    if (known?.abi === abi) return known;
+    const slot: Slot = {
+      to,
+      data,
+      abi,
+      decode: (returned) => decodeFunctionResult({ abi, functionName, args, data: returned }),
+      result: null,
+    };
+    this.#known.set(key, slot);
+    this.#slots.push(slot);
+    return slot;
   }
 
   /** Asks everything at once against one block. @throws ApiError UPSTREAM when the chain gives no answer. */

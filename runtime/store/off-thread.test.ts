@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
+import Database from 'libsql';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StoreError } from './errors.ts';
 import { type Migrations, openStore, type Store } from './store.ts';
@@ -128,5 +129,82 @@ describe('a large write', () => {
     const reading = sql`select * from note where text <> ${LONG}`.execute(store.db);
     await expect(reading).rejects.toThrow(StoreError);
     await expect(reading).rejects.toThrow(`${path} is damaged`);
+  });
+
+  it('says how many rows it wrote', async () => {
+    const one = { id: 1, text: LONG };
+    const insert = () =>
+      store.db
+        .insertInto('note')
+        .values(one)
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirstOrThrow();
+    const update = (id: number) =>
+      store.db
+        .updateTable('note')
+        .set({ text: `${LONG}.` })
+        .where('id', '=', id);
+    expect((await insert()).numInsertedOrUpdatedRows).toBe(1n);
+    expect((await insert()).numInsertedOrUpdatedRows).toBe(0n);
+    expect((await update(1).executeTakeFirstOrThrow()).numUpdatedRows).toBe(1n);
+    expect((await update(2).executeTakeFirstOrThrow()).numUpdatedRows).toBe(0n);
+  });
+
+  it('refused because another process writes is refused alone: the next one goes through', async () => {
+    await sql`pragma busy_timeout = 50`.execute(store.db);
+    const other = new Database(`${folder}/a.sqlite`);
+    const put = (id: number, text: string) =>
+      transact(store.db, (trx) => trx.insertInto('note').values({ id, text }).execute());
+    const alone = (id: number, text: string) =>
+      store.db.insertInto('note').values({ id, text }).execute();
+    for (const [id, write, text] of [
+      [1, put, 'small'],
+      [2, put, LONG],
+      [3, alone, LONG],
+      [4, alone, 'small'],
+    ] as const) {
+      other.exec('begin immediate');
+      await expect(write(id, text)).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
+      other.exec('rollback');
+      await put(id, 'again');
+    }
+    other.close();
+    expect(await ids()).toEqual([1, 2, 3, 4]);
+  });
+
+  it('closed meanwhile leaves no lock on the file', async () => {
+    for (let id = 0; id < 40; id += 1) {
+      const ends = transact(store.db, (trx) =>
+        trx.insertInto('note').values({ id, text: LONG }).execute(),
+      );
+      for (let turn = 0; turn < id % 4; turn += 1) {
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      const closed = store.close();
+      await Promise.allSettled([ends, closed]);
+      store = await open();
+      await sql`pragma busy_timeout = 0`.execute(store.db);
+      await store.db
+        .insertInto('child')
+        .values({ note: id })
+        .onConflict((c) => c.doNothing())
+        .execute()
+        .catch((error: unknown) => expect(String(error)).toMatch(/FOREIGN KEY/));
+    }
+  });
+
+  it.each(['small', LONG])('that finds the disk full says so', async (text) => {
+    await sql`pragma max_page_count = 20`.execute(store.db);
+    const filling = (async () => {
+      for (let id = 0; id < 1_000; id += 1) {
+        await transact(store.db, (trx) =>
+          trx
+            .insertInto('note')
+            .values({ id, text: text.padEnd(2_000) })
+            .execute(),
+        );
+      }
+    })();
+    await expect(filling).rejects.toMatchObject({ code: 'SQLITE_FULL' });
   });
 });

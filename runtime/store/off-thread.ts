@@ -5,24 +5,47 @@
  * costs more than a small statement takes, so those run where they are.
  */
 import {
-  type CompiledQuery,
+  CompiledQuery,
   type DatabaseConnection,
+  type QueryResult,
   SqliteDialect,
   type SqliteDialectConfig,
   SqliteDriver,
 } from 'kysely';
 import type Database from 'libsql';
 import AsyncDatabase from 'libsql/promise';
+import { within } from '../deadline.ts';
 import { bound } from './bound.ts';
 
+/** Longer than a statement waits for another process (sqlite.ts). */
+const CLOSE_MS = 15_000;
 /** Characters in one bound value. */
 const LARGE = 16_384;
+
+type AsyncStatement = {
+  readonly reader: boolean;
+  all(parameters: readonly unknown[]): Promise<unknown[]>;
+};
+
+const { prepare, exec } = AsyncDatabase.prototype as unknown as {
+  prepare(this: Database.Database, sql: string): Promise<AsyncStatement>;
+  exec(this: Database.Database, sql: string): Promise<void>;
+};
+
+const WRITTEN = CompiledQuery.raw('select changes() as count, last_insert_rowid() as id');
 
 /** Runs what touches the file; what it throws says what to do. */
 type Guard = <T>(work: () => Promise<T>) => Promise<T>;
 
 const bindsMuch = ({ parameters }: CompiledQuery): boolean =>
   parameters.some((value) => typeof value === 'string' && value.length > LARGE);
+
+const WRITES: ReadonlySet<string> = new Set([
+  'InsertQueryNode',
+  'UpdateQueryNode',
+  'DeleteQueryNode',
+]);
+const writes = ({ query }: CompiledQuery): boolean => WRITES.has(query.kind);
 
 /** kysely's dialect of SQLite. `config` is of `raw`; `guard` is for what does not go through it. */
 export class OffThreadDialect extends SqliteDialect {
@@ -54,23 +77,69 @@ class OffThreadDriver extends SqliteDriver {
     const own = await super.acquireConnection();
     this.#connection ??= {
       executeQuery: async <R>(query: CompiledQuery) => {
-        if (!bindsMuch(query)) return await own.executeQuery<R>(query);
-        return { rows: await this.#run<R>(query.sql, query.parameters) };
+        const run = () =>
+          bindsMuch(query) ? this.#large<R>(own, query) : own.executeQuery<R>(query);
+        return writes(query) && !this.#raw.inTransaction ? await this.#alone(run) : await run();
       },
       streamQuery: (query, chunkSize) => own.streamQuery(query, chunkSize),
     };
     return this.#connection;
   }
 
-  override async commitTransaction(): Promise<void> {
-    await this.#guard(() => AsyncDatabase.prototype.exec.call(this.#raw, 'commit'));
+  /**
+   * With the file's write lock from the start: a write that met another process's in the middle would leave its
+   * statement open in libsql, and no commit passes until that is collected. `exec` leaves none.
+   */
+  override async beginTransaction(): Promise<void> {
+    await this.#exec('begin immediate');
   }
 
-  async #run<R>(sql: string, parameters: readonly unknown[]): Promise<R[]> {
-    return await this.#guard(async () => {
-      // Both of libsql's interfaces hold the same native connection, so that a transaction may use both.
-      const statement = await AsyncDatabase.prototype.prepare.call(this.#raw, sql);
-      return await statement.all(bound(parameters));
-    });
+  override async commitTransaction(): Promise<void> {
+    await this.#exec('commit');
+  }
+
+  /** SQLite itself undoes a transaction whose disk is full: the fault is that, and not that nothing is left to undo. */
+  override async rollbackTransaction(): Promise<void> {
+    if (this.#raw.inTransaction) await this.#exec('rollback');
+  }
+
+  /** After what is under way: closed meanwhile, libsql would keep the file locked until it is collected, or crash. */
+  override async destroy(): Promise<void> {
+    try {
+      await within(super.acquireConnection(), CLOSE_MS, 'the end of what is written');
+    } finally {
+      await super.destroy();
+      await super.releaseConnection();
+    }
+  }
+
+  async #alone<T>(work: () => Promise<T>): Promise<T> {
+    await this.beginTransaction();
+    try {
+      const result = await work();
+      await this.commitTransaction();
+      return result;
+    } catch (error) {
+      await this.rollbackTransaction();
+      throw error;
+    }
+  }
+
+  async #large<R>(
+    own: DatabaseConnection,
+    { sql, parameters }: CompiledQuery,
+  ): Promise<QueryResult<R>> {
+    // Both of libsql's interfaces hold the same native connection, so that a transaction may use both.
+    const statement = await this.#guard(() => prepare.call(this.#raw, sql));
+    const rows = (await this.#guard(() => statement.all(bound(parameters)))) as R[];
+    if (statement.reader) return { rows };
+    const { rows: told } = await own.executeQuery<{ count: number; id: number }>(WRITTEN);
+    const [written] = told;
+    if (written === undefined) throw new Error('SQLite does not say what it wrote');
+    return { rows, numAffectedRows: BigInt(written.count), insertId: BigInt(written.id) };
+  }
+
+  async #exec(sql: string): Promise<void> {
+    await this.#guard(() => exec.call(this.#raw, sql));
   }
 }
