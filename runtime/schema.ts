@@ -28,6 +28,9 @@ export const addressSchema = z
   )
   .meta({ type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' });
 
+/** More digits than 2^256 has are never read as a number: that takes time in their square. */
+const isUint256 = (digits: string): boolean => digits.length <= 78 && BigInt(digits) < 1n << 256n;
+
 /** Decimal digits, at most 78 of them and within uint256, to a bigint. */
 export const uintStringSchema = z
   .string({ error: 'expected a whole number as a decimal string' })
@@ -35,10 +38,7 @@ export const uintStringSchema = z
     /^(0|[1-9][0-9]{0,77})$/,
     'expected a whole number as a decimal string without leading zeros',
   )
-  .refine(
-    (text) => !/^\d{1,78}$/.test(text) || BigInt(text) < 1n << 256n,
-    'expected a number below 2^256',
-  )
+  .refine((text) => !/^\d{1,78}$/.test(text) || isUint256(text), 'expected a number below 2^256')
   .meta({ type: 'string', pattern: '^[0-9]+$' });
 
 /** The same where a client writes it, leading zeros allowed (interface.md: `^[0-9]+$`), to the text without them. */
@@ -46,7 +46,7 @@ export const uintDigitsSchema = z
   .string({ error: 'expected a whole number as a decimal string' })
   .regex(/^[0-9]+$/, 'expected a whole number as a decimal string')
   .transform((text) => text.replace(/^0+(?=[0-9])/, ''))
-  .pipe(uintStringSchema)
+  .refine(isUint256, 'expected a number below 2^256')
   .meta({ type: 'string', pattern: '^[0-9]+$' });
 
 /** 0x-prefixed whole bytes, any length up to `maxBytes`. */

@@ -84,6 +84,10 @@ describe('requests', () => {
       shares: 12n,
       feeUsdg: 250_000n,
     });
+    for (const tooMany of ['9'.repeat(78), '9'.repeat(80), '1'.repeat(100_000)]) {
+      const large = tradeRequest.safeParse({ ...trade, feeUsdg: tooMany });
+      expect(large.error && firstProblem(large.error)).toMatch(/feeUsdg: .*below 2\^256/);
+    }
     const none = tradeRequest.safeParse({ ...sale, shares: '00' });
     expect(none.error && firstProblem(none.error)).toMatch(/shares: .*more than zero/);
   });
