@@ -6,6 +6,7 @@ import { type Address, formatUnits, type Hex } from 'viem';
 import type { IntentState, MinedReceipt, Refusal } from '../runtime/sender/types.ts';
 import { parseIntentKey } from './attempts.ts';
 import { netTransfers } from '../runtime/chain/receipt.ts';
+import { runBounded } from '../runtime/run-bounded.ts';
 import { feeTold, type OrderReader, tellsOf } from './chain/order.ts';
 import { readWorkRevert } from './chain/revert.ts';
 import type { DecisionTag, KeeperContext } from './context.ts';
@@ -320,8 +321,11 @@ function receiptsOnce(orders: OrderReader): OrderReader {
   };
 }
 
+/** Jobs looked up at once: what they write in a turn is committed together. */
+const SETTLED_AT_ONCE = 10;
+
 /**
- * Looks up every attempt that is not settled yet. Bounded; the oldest first.
+ * Looks up every attempt that is not settled yet. Bounded; the oldest first, those of one job one after the other.
  * @param isOver asked before each: what is left is looked up the next time
  */
 export async function settleAttempts(
@@ -329,20 +333,38 @@ export async function settleAttempts(
   ethPrice: bigint | null,
   isOver: () => boolean,
 ): Promise<void> {
-  const open = await context.journal.unsettled(200);
   const looking = { ...context, orders: receiptsOnce(context.orders) };
-  for (const attempt of open) {
-    if (isOver()) return;
-    const stored = await context.sender.get(attempt.carrier?.key ?? attempt.intentKey);
-    if (stored !== null) {
-      await recordOutcome(looking, attempt, stored.state, ethPrice);
-    } else if (context.now() - attempt.createdMs > 60_000) {
-      // The row was written and the process died before the sender had it: nothing was or will be sent under it
-      // unless the same job comes again, which reuses the number.
-      await context.journal.changeAttempt(attempt.intentKey, {
-        outcome: 'never_submitted',
-        settled: true,
-      });
-    }
+  const byJob = new Map<string, Attempt[]>();
+  for (const attempt of await context.journal.unsettled(200)) {
+    byJob.set(attempt.jobKey, [...(byJob.get(attempt.jobKey) ?? []), attempt]);
+  }
+  await runBounded(
+    [...byJob.values()],
+    SETTLED_AT_ONCE,
+    async (attempts) => {
+      for (const attempt of attempts) {
+        if (isOver()) return;
+        await settle(looking, attempt, ethPrice);
+      }
+    },
+    isOver,
+  );
+}
+
+async function settle(
+  context: KeeperContext,
+  attempt: Attempt,
+  ethPrice: bigint | null,
+): Promise<void> {
+  const stored = await context.sender.get(attempt.carrier?.key ?? attempt.intentKey);
+  if (stored !== null) {
+    await recordOutcome(context, attempt, stored.state, ethPrice);
+  } else if (context.now() - attempt.createdMs > 60_000) {
+    // The row was written and the process died before the sender had it: nothing was or will be sent under it
+    // unless the same job comes again, which reuses the number.
+    await context.journal.changeAttempt(attempt.intentKey, {
+      outcome: 'never_submitted',
+      settled: true,
+    });
   }
 }
