@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { soakKeeper } from './keeper.ts';
 import { soakRelayer } from './relayer.ts';
 
-const USAGE = `usage: npm run soak -- keeper [--minutes 20]
+const USAGE = `usage: npm run soak -- keeper [--minutes 20]   at least 1
        npm run soak -- relayer [--kills 300] [--replicas 1|2] [--seed 4663]
 `;
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -17,7 +17,7 @@ async function soak(name: string | undefined, text: Record<string, string>) {
   const [minutes, kills, replicas, seed] = [text.minutes, text.kills, text.replicas, text.seed].map(
     Number,
   ) as [number, number, number, number];
-  if (name === 'keeper' && minutes > 0) return await soakKeeper({ minutes, say });
+  if (name === 'keeper' && minutes >= 1) return await soakKeeper({ minutes, say });
   const isWhole = [kills, seed].every((value) => Number.isSafeInteger(value) && value > 0);
   if (name === 'relayer' && isWhole && (replicas === 1 || replicas === 2)) {
     return await soakRelayer({ kills, replicas, seed, say });
