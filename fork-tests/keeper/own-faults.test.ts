@@ -1,7 +1,7 @@
 /** The keeper's own surroundings fail: its store takes no writes, its machine's time is set back. No order pays for it. */
 import { join } from 'node:path';
-import Database from 'libsql';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { writeFromOutside } from '../harness/outside.ts';
 import { useFork } from '../harness/fork.ts';
 import { useDueOrders } from './due-orders.ts';
 import { startJobServer, stopJobServers } from './job-server.ts';
@@ -22,22 +22,25 @@ const isFilled = async (): Promise<boolean> =>
   (await stateOf(fork, fork.deployment.exitEscrow, due.first().id)) === FILLED;
 
 /** As a full disk does it: every write of these tables fails until `mend`. */
-function breakStore(folder: string, tables: readonly string[]): { mend(): void } {
-  const other = new Database(join(folder, 'keeper.sqlite'));
+async function breakStore(
+  folder: string,
+  tables: readonly string[],
+): Promise<{ mend(): Promise<void> }> {
+  const file = join(folder, 'keeper.sqlite');
   const names: string[] = [];
   for (const table of tables) {
     for (const event of ['INSERT', 'UPDATE']) {
       const name = `broken_${table}_${event}`;
-      other.exec(
+      await writeFromOutside(
+        file,
         `CREATE TRIGGER ${name} BEFORE ${event} ON ${table} BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`,
       );
       names.push(name);
     }
   }
   return {
-    mend: () => {
-      for (const name of names) other.exec(`DROP TRIGGER ${name}`);
-      other.close();
+    mend: async () => {
+      for (const name of names) await writeFromOutside(file, `DROP TRIGGER ${name}`);
     },
   };
 }
@@ -54,7 +57,7 @@ describe('a store that takes no writes', () => {
       const source = await startJobServer();
       source.jobs([due.first().job]);
       const keeper = await launchKeeper(fork, [source.url]);
-      const broken = breakStore(keeper.folder, tables);
+      const broken = await breakStore(keeper.folder, tables);
       keeper.run();
       await until('the store is told', async () => keeper.status().storeFault !== null);
       const told = await (await fetch(`${keeper.url}/ready`)).text();
@@ -62,7 +65,7 @@ describe('a store that takes no writes', () => {
       // Long enough for what blames an order to have blamed it often.
       const from = source.polls();
       await until('twenty polls have passed', async () => source.polls() >= from + 20);
-      broken.mend();
+      await broken.mend();
       await until('it is filled', isFilled, 20_000);
       await until('the store is well', async () => keeper.status().storeFault === null);
       expect(await fillsOf(fork, fork.deployment.exitEscrow, due.first().id)).toHaveLength(1);

@@ -1,10 +1,10 @@
 /** A schedule through the real api: each slot is filled once, when it is due, and never before. */
-import Database from 'libsql';
 import { type Hex, parseEventLogs } from 'viem';
 import { afterEach, expect, test } from 'vitest';
 import { scheduleEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { planOf, sendPlan } from '../api/send-plan.ts';
 import { useApi } from '../api/use-api.ts';
+import { writeFromOutside } from '../harness/outside.ts';
 import { useFork } from '../harness/fork.ts';
 import { startProxy } from '../proxy/proxy.ts';
 import { startJobServer, stopJobServers } from './job-server.ts';
@@ -54,12 +54,11 @@ async function letTheEchoPass(keeper: KeeperUnderTest, id: Hex): Promise<void> {
     await keeper.tick();
     return (await keeper.journal.unsettled(10)).length === 0;
   });
-  const other = new Database(keeper.env.DATABASE_URL?.slice('file:'.length) ?? '');
-  const result = other
-    .prepare('UPDATE keeper_attempts SET updated_ms = updated_ms - 3600000 WHERE job_key LIKE ?')
-    .run(`%:${id}`);
-  other.close();
-  expect(result.changes).toBeGreaterThan(0);
+  const changes = await writeFromOutside(
+    keeper.env.DATABASE_URL?.slice('file:'.length) ?? '',
+    `UPDATE keeper_attempts SET updated_ms = updated_ms - 3600000 WHERE job_key LIKE '%:${id}'`,
+  );
+  expect(changes).toBeGreaterThan(0);
 }
 
 test('two slots are two fills, the second only when it is due; a third look fills nothing', async () => {

@@ -1,7 +1,7 @@
 /** The journal cannot be written for a while, or somebody else writes it: nothing is lost, doubled or stuck. */
-import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
 import { rpc } from '../anvil.ts';
+import { writeFromOutside } from '../harness/outside.ts';
 import {
   type Bench,
   intentFor,
@@ -18,18 +18,15 @@ afterEach(async () => {
   await bench.close();
 });
 
+const fromOutside = (statement: string): Promise<number> =>
+  writeFromOutside(bench.storeFile, statement);
+
 /** As a full disk does it: the statement fails, the file stays as it was. */
-function breakStore(when: string): { mend(): void } {
-  const other = new Database(bench.storeFile);
-  other.exec(
+async function breakStore(when: string): Promise<{ mend(): Promise<unknown> }> {
+  await fromOutside(
     `CREATE TRIGGER broken BEFORE ${when} BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`,
   );
-  return {
-    mend: () => {
-      other.exec('DROP TRIGGER broken');
-      other.close();
-    },
-  };
+  return { mend: () => fromOutside('DROP TRIGGER broken') };
 }
 
 describe('a store that takes no writes for a while', () => {
@@ -43,11 +40,11 @@ describe('a store that takes no writes for a while', () => {
     ['everything', 'UPDATE ON sender_intent'],
   ])('at %s: each intent runs once, nonces have no hole', async (_, when) => {
     bench = await openBench();
-    const broken = breakStore(when);
+    const broken = await breakStore(when);
     const keys = ['a', 'b', 'c'];
     await Promise.all(keys.map((key) => bench.sender.submit(intentFor(key), { timeoutMs: 700 })));
     await observe(300);
-    broken.mend();
+    await broken.mend();
     for (const key of keys) {
       expect(await bench.sender.wait(key, 'confirmed', 20_000)).toMatchObject({
         tag: 'mined',
@@ -63,9 +60,9 @@ describe('a store that takes no writes for a while', () => {
 
   it('at the very row: the submit throws, nothing is sent, the same key runs once later', async () => {
     bench = await openBench();
-    const broken = breakStore('INSERT ON sender_intent');
+    const broken = await breakStore('INSERT ON sender_intent');
     await expect(bench.sender.submit(intentFor('a'))).rejects.toThrow(/full/);
-    broken.mend();
+    await broken.mend();
     await bench.sender.submit(intentFor('a'));
     expect(await settled(bench.sender, 'a')).toMatchObject({ tag: 'mined', nonce: 0 });
     expect(await executionsOf(bench.anvil.url, 'a')).toBe(1);
@@ -79,13 +76,13 @@ describe('a nonce that nobody holds', () => {
     const wrong = proxy.on('eth_getTransactionCount', {}, { fault: 'result', result: '0x1' });
     // Until its count is old enough to be read anew.
     await observe(1_100);
-    const broken = breakStore('INSERT ON sender_attempt WHEN NEW.nonce = 0');
+    const broken = await breakStore('INSERT ON sender_attempt WHEN NEW.nonce = 0');
     expect(await sender.submit(intentFor('a'))).toMatchObject({ tag: 'broadcast', nonce: 1 });
     wrong.remove();
     await until('the fill failed', () =>
       bench.log.some(({ msg }) => msg.startsWith('the sender loop failed')),
     );
-    broken.mend();
+    await broken.mend();
     await rpc(anvil.url, 'evm_setIntervalMining', [1]);
     expect(await settled(sender, 'a')).toMatchObject({ tag: 'mined', nonce: 1 });
     await until(
@@ -102,9 +99,7 @@ describe('a journal that somebody else writes', () => {
   it('ends the sender for good, and its owner is told', async () => {
     bench = await openBench({ anvil: { args: ['--no-mining'] } });
     await bench.sender.submit(intentFor('a'));
-    const other = new Database(bench.storeFile);
-    other.exec('UPDATE sender_intent SET version = version + 1');
-    other.close();
+    await fromOutside('UPDATE sender_intent SET version = version + 1');
     await rpc(bench.anvil.url, 'evm_mine');
     await until('the owner was told', () => bench.fatal.length === 1);
     expect(await bench.sender.submit(intentFor('b'))).toMatchObject({
