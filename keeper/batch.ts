@@ -115,8 +115,8 @@ async function sendBatch(
     },
     { timeoutMs: context.submitTimeoutMs },
   );
-  // Side by side: what they write is committed together.
-  await Promise.all(
+  // Side by side: what they write is committed together. None is left under way, whatever becomes of another.
+  const recorded = await Promise.allSettled(
     members.map(async ({ work, fingerprint }) => {
       if (state.tag !== 'refused') {
         await applyEvent(context, work.key, { tag: 'progress' }, fingerprint);
@@ -125,6 +125,7 @@ async function sendBatch(
       if (row !== null) await recordOutcome(context, row, state, world.market.ethPrice);
     }),
   );
+  for (const outcome of recorded) if (outcome.status === 'rejected') throw outcome.reason;
   return true;
 }
 

@@ -69,6 +69,7 @@ export class AccountBooks {
     return await this.#db
       .transaction()
       .setIsolationLevel('repeatable read')
+      .setAccessMode('read only')
       .execute(async (trx) => {
         const upTo = await latestCheckpoint(trx);
         return upTo === null ? null : { upTo, epoch: await readEpoch(trx) };

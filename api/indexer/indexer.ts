@@ -203,10 +203,13 @@ export class Indexer<DB extends IndexerTables> {
   }
 
   /** The range from `position` on, as long as the node takes it. */
-  async #readAt(position: number, head: Head, known: Checkpoint | null): Promise<Step<DB>> {
+  async #readAt(position: number, head: Head, given: Checkpoint | null): Promise<Step<DB>> {
+    let known = given;
     for (;;) {
       const step = await this.#read(position, head, known);
       if (step !== null) return step;
+      // A shorter one does not reach the head, which would vouch for the rows.
+      known ??= this.#cursor;
     }
   }
 

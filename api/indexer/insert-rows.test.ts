@@ -118,6 +118,7 @@ it.each([
   ['no number', Number.NaN],
   ['more than a number holds', 2 ** 53],
   ['a bigint', 1n],
+  ['half a character', '\ud800'],
 ])('refuses %s rather than write something else', async (_name, value) => {
   const bent = rows.slice(0, 400);
   bent[399] = { block: 9, log_index: 9, amount: value as unknown as string, note: null };

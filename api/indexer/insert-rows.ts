@@ -7,6 +7,7 @@ import {
   sql,
   type Transaction,
 } from 'kysely';
+import { isWhole } from '../../runtime/store/bound.ts';
 
 /**
  * Values bound in one statement: SQLite takes 32,766. Full chunks share one statement text, so that it is prepared
@@ -70,7 +71,8 @@ function cellsOf(row: object, columns: readonly string[]): (string | number | nu
   const values = row as { readonly [column: string]: unknown };
   return columns.map((column) => {
     const value = values[column];
-    const isSame = typeof value === 'string' || value === null || Number.isSafeInteger(value);
+    const isText = typeof value === 'string' && isWhole(value);
+    const isSame = isText || value === null || Number.isSafeInteger(value);
     if (isSame) return value as string | number | null;
     throw new Error(`a row of an insert has ${String(value)} for ${column}`);
   });

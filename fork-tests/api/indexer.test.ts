@@ -222,6 +222,40 @@ describe('the rows', () => {
     expect(await followed.dump()).toBe(await freshRows());
   });
 
+  test('are of one chain, though it was reorganised while the node refused the first range', async () => {
+    const followed = await index({ through: proxy.url, overlap: 12 });
+    await fork.client.mine({ blocks: 12 });
+    await story.exit('alice', SHARE / 2n, false);
+    await followed.catchUp();
+    const cursor = followed.indexer.height;
+    await fork.client.mine({ blocks: 40 });
+    let refused = 0;
+    const isLong = ([range]: unknown[]) => {
+      const { fromBlock, toBlock } = range as Range;
+      return Number(toBlock) - Number(fromBlock) >= 40;
+    };
+    proxy.on(
+      'eth_getLogs',
+      { where: isLong },
+      {
+        fault: 'rewrite',
+        rewrite: async ({ jsonrpc, id }) => {
+          refused += 1;
+          if (refused === 1) {
+            const head = Number(await fork.client.getBlockNumber({ cacheTime: 0 }));
+            await rpc(fork.url, 'anvil_reorg', [head - cursor + 2, []]);
+          }
+          return { jsonrpc, id, error: { code: -32602, message: 'more than 10000 results' } };
+        },
+      },
+    );
+    await followed.catchUp();
+    expect(refused).toBeGreaterThan(0);
+    // So far back that NAV history begins anew, with the run after.
+    await followed.sync();
+    expect(await followed.dump()).toBe(await freshRows());
+  });
+
   test('are of one chain, though a node of another answers for one range of a run', async () => {
     const followed = await index({ through: proxy.url, maxRange: 4, overlap: 0 });
     await followed.catchUp();

@@ -232,7 +232,7 @@ export function createSimulator({
     });
     if (gasBound !== undefined) return passed(gasUsed ?? gasBound);
     // One of its kind had asked already: where its answer helps nobody, this one asks for itself.
-    await before;
+    if (gasUsed !== null) await before;
     const extra = known ?? (alike === undefined || !hasSimulateV1 ? null : extras.recent(alike));
     if (askedNow === null && extra !== null && gasUsed !== null) return passed(gasUsed + extra);
     const estimated = askedNow ?? (await estimateGas(call, read));

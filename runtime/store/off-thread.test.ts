@@ -172,6 +172,29 @@ describe('a large write', () => {
     expect(await ids()).toEqual([1, 2, 3, 4]);
   });
 
+  it('of another process holds up no one who only reads', async () => {
+    await sql`pragma busy_timeout = 50`.execute(store.db);
+    await store.db.insertInto('note').values({ id: 1, text: 'small' }).execute();
+    const other = new Database(`${folder}/a.sqlite`);
+    other.exec('begin immediate');
+    const seen = await store.db
+      .transaction()
+      .setAccessMode('read only')
+      .execute((trx) => trx.selectFrom('note').select('id').execute());
+    expect(seen).toEqual([{ id: 1 }]);
+    other.exec('rollback');
+    other.close();
+  });
+
+  it('of half a character is refused, small or large', async () => {
+    for (const text of ['\ud800', `${LONG}\ud800`]) {
+      await expect(store.db.insertInto('note').values({ id: 1, text }).execute()).rejects.toThrow(
+        'not Unicode',
+      );
+    }
+    expect(await ids()).toEqual([]);
+  });
+
   it('closed meanwhile leaves no lock on the file', async () => {
     for (let id = 0; id < 40; id += 1) {
       const ends = transact(store.db, (trx) =>
@@ -206,5 +229,16 @@ describe('a large write', () => {
       }
     })();
     await expect(filling).rejects.toMatchObject({ code: 'SQLITE_FULL' });
+    const together = Array.from({ length: 10 }, (_, at) =>
+      transact(store.db, (trx) =>
+        trx
+          .insertInto('note')
+          .values({ id: 2_000 + at, text: text.padEnd(60_000) })
+          .execute(),
+      ),
+    );
+    for (const outcome of await Promise.allSettled(together)) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'SQLITE_FULL' } });
+    }
   });
 });

@@ -11,6 +11,7 @@ import {
   SqliteDialect,
   type SqliteDialectConfig,
   SqliteDriver,
+  type TransactionSettings,
 } from 'kysely';
 import type Database from 'libsql';
 import AsyncDatabase from 'libsql/promise';
@@ -90,8 +91,11 @@ class OffThreadDriver extends SqliteDriver {
    * With the file's write lock from the start: a write that met another process's in the middle would leave its
    * statement open in libsql, and no commit passes until that is collected. `exec` leaves none.
    */
-  override async beginTransaction(): Promise<void> {
-    await this.#exec('begin immediate');
+  override async beginTransaction(
+    _connection?: DatabaseConnection,
+    { accessMode }: TransactionSettings = {},
+  ): Promise<void> {
+    await this.#exec(accessMode === 'read only' ? 'begin' : 'begin immediate');
   }
 
   override async commitTransaction(): Promise<void> {

@@ -150,8 +150,11 @@ function storeOf<DB>(
     close: async () => {
       if (closed) return;
       closed = true;
-      await db.destroy();
-      await release();
+      try {
+        await db.destroy();
+      } finally {
+        await release();
+      }
     },
   };
 }

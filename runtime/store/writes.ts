@@ -52,6 +52,15 @@ type Waiting = {
   fail: (error: unknown) => void;
 };
 
+/** @throws `fault` where SQLite has undone the whole transaction for it, as on a full disk */
+async function undo(trx: Transaction<never>, fault: unknown): Promise<void> {
+  try {
+    await trx.executeQuery(UNDO);
+  } catch {
+    throw fault;
+  }
+}
+
 function groupOf(db: Kysely<never>): Group {
   let waiting: Waiting[] = [];
   let scheduled = false;
@@ -82,7 +91,7 @@ function groupOf(db: Kysely<never>): Group {
             settle = () => resolve(result);
           } catch (error) {
             if (save === null) throw error;
-            await trx.executeQuery(UNDO);
+            await undo(trx, error);
             settle = () => reject(error);
           }
           if (save !== null) await trx.executeQuery(KEEP);
