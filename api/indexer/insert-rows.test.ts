@@ -122,6 +122,8 @@ it.each([
 ])('refuses %s rather than write something else', async (_name, value) => {
   const bent = rows.slice(0, 400);
   bent[399] = { block: 9, log_index: 9, amount: value as unknown as string, note: null };
-  await expect(insertRows(store.db, 'many', bent)).rejects.toThrow('a row of an insert has');
+  await expect(insertRows(store.db, 'many', bent)).rejects.toThrow(
+    'a row of an insert has no value',
+  );
   expect(await dump('many')).toEqual([]);
 });

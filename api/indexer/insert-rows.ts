@@ -74,7 +74,7 @@ function cellsOf(row: object, columns: readonly string[]): (string | number | nu
     const isText = typeof value === 'string' && isWhole(value);
     const isSame = isText || value === null || Number.isSafeInteger(value);
     if (isSame) return value as string | number | null;
-    throw new Error(`a row of an insert has ${String(value)} for ${column}`);
+    throw new Error(`a row of an insert has no value that can be written for ${column}`);
   });
 }
 

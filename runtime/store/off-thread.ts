@@ -28,9 +28,9 @@ type AsyncStatement = {
   all(parameters: readonly unknown[]): Promise<unknown[]>;
 };
 
-const { prepare, exec } = AsyncDatabase.prototype as unknown as {
-  prepare(this: Database.Database, sql: string): Promise<AsyncStatement>;
-  exec(this: Database.Database, sql: string): Promise<void>;
+const away = AsyncDatabase.prototype as unknown as {
+  prepare: (this: Database.Database, sql: string) => Promise<AsyncStatement>;
+  exec: (this: Database.Database, sql: string) => Promise<void>;
 };
 
 const WRITTEN = CompiledQuery.raw('select changes() as count, last_insert_rowid() as id');
@@ -134,7 +134,7 @@ class OffThreadDriver extends SqliteDriver {
     { sql, parameters }: CompiledQuery,
   ): Promise<QueryResult<R>> {
     // Both of libsql's interfaces hold the same native connection, so that a transaction may use both.
-    const statement = await this.#guard(() => prepare.call(this.#raw, sql));
+    const statement = await this.#guard(() => away.prepare.call(this.#raw, sql));
     const rows = (await this.#guard(() => statement.all(bound(parameters)))) as R[];
     if (statement.reader) return { rows };
     const { rows: told } = await own.executeQuery<{ count: number; id: number }>(WRITTEN);
@@ -144,6 +144,6 @@ class OffThreadDriver extends SqliteDriver {
   }
 
   async #exec(sql: string): Promise<void> {
-    await this.#guard(() => exec.call(this.#raw, sql));
+    await this.#guard(() => away.exec.call(this.#raw, sql));
   }
 }
