@@ -117,7 +117,12 @@ export async function look({ fork, ask, agent }: Scene): Promise<void> {
   );
   const fill = due.body.jobs?.find(({ type }) => type === 'limit')?.tx;
   if (fill !== undefined) await sendCall(fork, 'keeper', fill.to, fill.data);
-  await rows(ask, `/v1/strategies/${alice}`, ({ strategies }) => strategies?.length === 1);
+  // One that has executed, beside a schedule that has not yet.
+  await rows<{ buys: number }>(
+    ask,
+    `/v1/strategies/${alice}`,
+    ({ strategies }) => strategies?.some(({ buys }) => buys === 1) === true,
+  );
   for (const path of [
     '/',
     '/health',
