@@ -156,7 +156,7 @@ describe('an entry', () => {
           entry = next;
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: 20_000 },
     );
   });
 
@@ -189,6 +189,10 @@ describe('an entry', () => {
     expect(applyEvent(released, { type: 'claimed', wallet: other, nonce: 4 }, 0)).toBeNull();
     expect(applyEvent(released, { type: 'claimed', wallet, nonce: 4 }, 0)?.phase).toBe('signed');
     const freed = applyEvent(released, { type: 'displaced', requeue: true }, 0);
+    // A reorg gave the nonce back: what was signed under it may still land, so it is not left again.
+    const again = freed && applyEvent(freed, { type: 'claimed', wallet, nonce: 4 }, 0);
+    expect(again).toMatchObject({ phase: 'signed', nonce: 4 });
+    expect(again && applyEvent(again, { type: 'released' }, 0)).toMatchObject({ nonce: 4, wallet });
     expect(freed && applyEvent(freed, { type: 'claimed', wallet: other, nonce: 9 }, 0)?.phase).toBe(
       'claimed',
     );
