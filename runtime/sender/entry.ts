@@ -120,7 +120,7 @@ function move(entry: Entry, event: EntryEvent): Entry | null {
       if (phase !== 'queued') return null;
       const bound = entry.nonce !== null;
       if (bound && (entry.nonce !== event.nonce || entry.wallet !== event.wallet)) return null;
-      // Bytes for this very nonce may exist already, from before it was displaced too: they are what will be sent.
+      // Bytes for this very nonce may exist already, from before it was displaced too: they may land, so it is not left.
       const { wallet, nonce } = event;
       const hasBytes = entry.attempts.some((one) => one.nonce === nonce && one.wallet === wallet);
       return {

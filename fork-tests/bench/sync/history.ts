@@ -8,7 +8,7 @@ import { type Manifest, vaultOf } from '../../chain/seed/manifest.ts';
 import { buySwaps } from '../../harness/trade.ts';
 
 const TRADES = 30;
-const TRANSFER_BLOCKS = 240;
+const TRANSFER_BLOCKS = 60;
 const TRANSFERS_A_BLOCK = 400;
 const RECEIVERS = 64;
 const NEVER = 4_000_000_000n;
