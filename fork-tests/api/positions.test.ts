@@ -162,8 +162,9 @@ describe('GET /v1/positions', () => {
     await fork.warp(61);
     await story.transfer('alice', bob(), SHARE);
     await story.redeem('alice', SHARE);
-    // The NAV of a minute is known once its blocks are read.
+    // The NAV of a minute is known once its blocks are read; the one of now is the marks', which are read apart.
     await indexed();
+    await api.marksSettled();
     const sender = await positionOf(alice(), paid / 2n);
     expect(sender).toMatchObject({ shares: 2, realizedPnl: 0 });
     const { nav } = sender;
