@@ -17,6 +17,7 @@ import {
 } from '../../contracts-abi/typed-data.ts';
 import { receiptOf } from '../chain/client.ts';
 import { useFork } from '../harness/fork.ts';
+import { mined } from '../harness/mined.ts';
 import { balanceOf, sendCall } from './send-plan.ts';
 import {
   type Answer,
@@ -311,12 +312,15 @@ describe('POST /v1/agent/trade', () => {
     await openAccount();
     expectError(await buy(20, { ticker: 'FRESH' }), 422, 'NO_REFERENCE');
     expectError(await buy(20, { ticker: 'NONE' }), 400, 'UNKNOWN_BASKET');
-    await fork.userClient('guardian').writeContract({
-      address: fork.deployment.pause,
-      abi: protocolPauseAbi,
-      functionName: 'pause',
-      args: [],
-    });
+    await mined(
+      fork,
+      fork.userClient('guardian').writeContract({
+        address: fork.deployment.pause,
+        abi: protocolPauseAbi,
+        functionName: 'pause',
+        args: [],
+      }),
+    );
     const paused = await buy(20);
     expectError(paused, 503, 'PAUSED');
     expect(paused.body.retryable).toBe(true);

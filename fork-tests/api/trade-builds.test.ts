@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { tradeGasWei } from '../../api/wallet/read-wallet.ts';
 import { protocolPauseAbi } from '../../contracts-abi/generated/index.ts';
 import { useFork } from '../harness/fork.ts';
+import { mined } from '../harness/mined.ts';
 import { balanceOf, planOf, sendApproval, sendPlan } from './send-plan.ts';
 import { expectError, useApi } from './use-api.ts';
 
@@ -121,12 +122,15 @@ describe('POST /v1/tx/buy', () => {
     const first = planOf(await buy({ address: dave, amountUsdg: 90_000 }));
     await sendApproval(fork, 'dave', first);
     const all = await balanceOf(fork, fork.deployment.usdg, dave);
-    await fork.userClient('dave').writeContract({
-      address: fork.deployment.usdg,
-      abi: erc20Abi,
-      functionName: 'transfer',
-      args: [alice(), all - 50_000_000_000n],
-    });
+    await mined(
+      fork,
+      fork.userClient('dave').writeContract({
+        address: fork.deployment.usdg,
+        abi: erc20Abi,
+        functionName: 'transfer',
+        args: [alice(), all - 50_000_000_000n],
+      }),
+    );
     const plan = planOf(await buy({ address: dave, amountUsdg: 90_000 }));
     expect(plan.approval).toBeNull();
     expect(plan.simulation.ok).toBe(false);
@@ -155,12 +159,15 @@ describe('POST /v1/tx/buy', () => {
 
   test('answers 503 while buying is paused; selling goes on', async () => {
     await sendPlan(fork, 'alice', planOf(await buy()));
-    await fork.userClient('guardian').writeContract({
-      address: fork.deployment.pause,
-      abi: protocolPauseAbi,
-      functionName: 'pause',
-      args: [],
-    });
+    await mined(
+      fork,
+      fork.userClient('guardian').writeContract({
+        address: fork.deployment.pause,
+        abi: protocolPauseAbi,
+        functionName: 'pause',
+        args: [],
+      }),
+    );
     expectError(await buy(), 503, 'PAUSED');
     await sendPlan(fork, 'alice', planOf(await sell()));
     expect(await balanceOf(fork, fork.vault('MAG7'), alice())).toBe(0n);
@@ -179,12 +186,15 @@ describe('POST /v1/tx/buy', () => {
       return answers.map((answer) => planOf(answer).warnings);
     };
     expect(await orders()).toEqual([[], [], []]);
-    await fork.userClient('guardian').writeContract({
-      address: fork.deployment.pause,
-      abi: protocolPauseAbi,
-      functionName: 'pause',
-      args: [],
-    });
+    await mined(
+      fork,
+      fork.userClient('guardian').writeContract({
+        address: fork.deployment.pause,
+        abi: protocolPauseAbi,
+        functionName: 'pause',
+        args: [],
+      }),
+    );
     await api.marksSettled();
     const warned = [expect.stringMatching(/paused.*nothing fills/)];
     expect(await orders()).toEqual([warned, warned, warned]);

@@ -15,6 +15,7 @@ import { loadConfig } from '../../runtime/config.ts';
 import { createLogger } from '../../runtime/logger.ts';
 import { openStore } from '../../runtime/store/store.ts';
 import { useFork } from '../harness/fork.ts';
+import { mined } from '../harness/mined.ts';
 import { useDueOrders } from './due-orders.ts';
 import { startJobServer, stopJobServers } from './job-server.ts';
 import { balanceOf, cancelFirst } from './orders.ts';
@@ -48,12 +49,15 @@ async function keeperOn(env: Record<string, string>): Promise<Keeper> {
 }
 
 async function earned(dollars: number): Promise<void> {
-  await fork.userClient('alice').writeContract({
-    address: fork.deployment.usdg,
-    abi: erc20Abi,
-    functionName: 'transfer',
-    args: [wallet(), BigInt(Math.round(dollars * 1e6))],
-  });
+  await mined(
+    fork,
+    fork.userClient('alice').writeContract({
+      address: fork.deployment.usdg,
+      abi: erc20Abi,
+      functionName: 'transfer',
+      args: [wallet(), BigInt(Math.round(dollars * 1e6))],
+    }),
+  );
 }
 
 async function statementOf(env: Record<string, string>): Promise<Statement> {

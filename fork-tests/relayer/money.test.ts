@@ -9,6 +9,7 @@ import { createLogger } from '../../runtime/logger.ts';
 import { createMoves } from '../../runtime/money/moves.ts';
 import { openStore } from '../../runtime/store/store.ts';
 import { useFork } from '../harness/fork.ts';
+import { mined } from '../harness/mined.ts';
 import { usePostgres } from '../harness/postgres.ts';
 import { buyAction, openAgent, signedBody, usdgOf } from './agent.ts';
 import {
@@ -63,12 +64,15 @@ const pendingOf = (address: Address): Promise<number> =>
   fork.client.getTransactionCount({ address, blockTag: 'pending' });
 
 async function earned(dollars: bigint): Promise<void> {
-  await fork.userClient('alice').writeContract({
-    address: fork.deployment.usdg,
-    abi: erc20Abi,
-    functionName: 'transfer',
-    args: [wallet(), dollars * USD],
-  });
+  await mined(
+    fork,
+    fork.userClient('alice').writeContract({
+      address: fork.deployment.usdg,
+      abi: erc20Abi,
+      functionName: 'transfer',
+      args: [wallet(), dollars * USD],
+    }),
+  );
 }
 
 async function sweptTo(to: Address): Promise<bigint[]> {
