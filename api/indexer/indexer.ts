@@ -1,12 +1,13 @@
 /**
  * Reads logs into the store. What must hold:
  * 1. Rows are those of a fresh sync of the same chain, whatever reorgs, restarts and refusals came between.
- * 2. A step is one store transaction: rows and cursor move together.
+ * 2. Rows and cursor move together: one store transaction for what came while the one before it was under way.
  * 3. Nothing is undone because a node does not know a block: only because it has another block at that height.
  * 4. A node that lags answers without its newest logs: the last blocks are read again in every step.
  * 5. Logs count only if the block that ends their range had the same hash before and after they were read, and the
  *    range before it ends in the block that it ended in: ranges of two chains never follow one another.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
 import { type Address, BlockNotFoundError, type Hex, type PublicClient } from 'viem';
 import { inChainOrder, LogReader } from '../../runtime/chain/log-reader.ts';
@@ -61,13 +62,42 @@ type Step<DB> = {
   hash: Hex;
   logs: IndexedLog[];
   discovered: boolean;
-  /** Null where vaults were discovered. */
-  rows: Write<DB>[] | null;
+  /** Those of the rows, and what this range and those before it append. */
+  vaults: ReadonlySet<Address>;
+  rows: Promise<Write<DB>[]>;
+  /** A block further on as it was then: where the next range may end. */
+  further: { block: number; hash: Hex | null };
 };
+
+/** What a range follows. */
+type Place = {
+  vaults: ReadonlySet<Address>;
+  /** Block up to which the rows are there, or will be when the range's are written; null: none, or seen just now. */
+  known: Checkpoint | null;
+  further?: { block: number; hash: Hex | null };
+};
+
+/** A range that is being read. */
+class Coming<DB> {
+  readonly step: Promise<Step<DB> | null>;
+  /** Set once it is there and its logs are taken apart. */
+  ready: Step<DB> | null = null;
+
+  constructor(step: Promise<Step<DB> | null>) {
+    this.step = step;
+    const settle = async () => {
+      const found = await step;
+      await found?.rows;
+      this.ready = found;
+    };
+    // Awaited in its turn, unless one before it fails first.
+    settle().catch(() => undefined);
+  }
+}
 
 const FORK_SEARCH = 500;
 /** Each of up to some 10,000 logs: what waits in memory for the store. */
-const RANGES_AHEAD = 2;
+const RANGES_AHEAD = 4;
 
 export class Indexer<DB extends IndexerTables> {
   readonly #options: IndexerOptions<DB>;
@@ -178,51 +208,64 @@ export class Indexer<DB extends IndexerTables> {
   /** Range by range; the node works on the next ones while the store takes this one. */
   async #readTo(from: number, head: Head): Promise<void> {
     let position = from;
-    let coming: Promise<Step<DB> | null>[] = [];
+    let coming: Coming<DB>[] = [];
     while (position <= head.block) {
       if (coming.length === 0) {
         // Under the head of this run the rows were looked at just now: they cannot move unseen where it holds.
         const isHeld = position === from && position + this.#reader.range > head.block;
-        coming = [this.#readAt(position, head, isHeld ? null : this.#cursor)];
+        const place = {
+          vaults: this.#options.vaults.known,
+          known: isHeld ? null : this.#cursor,
+        };
+        coming = [new Coming(this.#readAt(position, head, place))];
       }
-      while (coming.length <= RANGES_AHEAD) coming.push(this.#readAfter(coming.at(-1), head));
-      const step = (await coming.shift()) ?? null;
-      if (step === null) {
+      while (coming.length <= RANGES_AHEAD) {
+        coming.push(new Coming(this.#readAfter(coming.at(-1)?.step, head)));
+      }
+      const first = (await coming.shift()?.step) ?? null;
+      if (first === null) {
         coming = [];
         continue;
       }
+      const steps = [first];
+      // Whatever came while the store was busy goes with it.
+      for (let ready = coming[0]?.ready; ready; ready = coming[0]?.ready) {
+        steps.push(ready);
+        coming.shift();
+      }
       try {
-        await this.#write(step);
+        await this.#write(steps);
       } catch (error) {
         // What is held in memory may be ahead of the rows now: the next run takes it up from them.
         this.#started = false;
         throw error;
       }
-      position = step.to + 1;
+      position = (steps.at(-1) ?? first).to + 1;
     }
   }
 
   /** The range from `position` on, as long as the node takes it. */
-  async #readAt(position: number, head: Head, given: Checkpoint | null): Promise<Step<DB>> {
-    let known = given;
+  async #readAt(position: number, head: Head, given: Place): Promise<Step<DB>> {
+    let place = given;
     for (;;) {
-      const step = await this.#read(position, head, known);
+      const step = await this.#read(position, head, place);
       if (step !== null) return step;
       // A shorter one does not reach the head, which would vouch for the rows.
-      known ??= this.#cursor;
+      place = { ...place, known: place.known ?? this.#cursor };
     }
   }
 
-  /** The range after one that is being read; null where there is none, or what is asked for depends on its rows. */
+  /** The range after one that is being read; null where there is none. */
   #readAfter(before: Promise<Step<DB> | null> | undefined, head: Head): Promise<Step<DB> | null> {
     const coming = (async () => {
       const step = (await before) ?? null;
-      if (step === null || step.discovered || step.to >= head.block) return null;
+      if (step === null || step.to >= head.block) return null;
       const end = { block: step.to, hash: step.hash };
       // Of ranges that are read again the rows reach further already.
       const cursor = this.#cursor;
       const known = cursor !== null && cursor.block > end.block ? cursor : end;
-      return await this.#readAt(step.to + 1, head, known);
+      const { vaults, further } = step;
+      return await this.#readAt(step.to + 1, head, { vaults, known, further });
     })();
     // Awaited in its turn, unless one before it fails first.
     coming.catch(() => undefined);
@@ -254,8 +297,8 @@ export class Indexer<DB extends IndexerTables> {
   }
 
   /** Made anew for every range: vaults and what a projection wants may have grown. */
-  #routing(): Routing<DB> {
-    return new Routing(this.#options.projections, this.#options.vaults);
+  #routing(known: ReadonlySet<Address>): Routing<DB> {
+    return new Routing(this.#options.projections, this.#options.vaults, known);
   }
 
   async #headNow(): Promise<Head> {
@@ -332,30 +375,51 @@ export class Indexer<DB extends IndexerTables> {
     this.#generation += 1;
   }
 
-  /**
-   * One range from `from` on; null when the node refused it and the next try is shorter.
-   * @param known block up to which the rows are there, or will be when this range's are written; null: none, or seen
-   *   already where `to` is the head
-   */
-  async #read(from: number, head: Head, known: Checkpoint | null): Promise<Step<DB> | null> {
-    const to = Math.min(from + this.#reader.range - 1, head.block);
-    const hash = to === head.block ? head.hash : await this.#hashAt(to);
-    const routing = this.#routing();
-    let logs = await this.#reader.read(routing.filter, from, to);
+  /** One range from `from` on; null when the node refused it and the next try is shorter. */
+  async #read(from: number, head: Head, place: Place): Promise<Step<DB> | null> {
+    const to = this.#endOf(from, head);
+    const { known, further } = place;
+    const hash = (further?.block === to ? further.hash : null) ?? (await this.#hashOf(to, head));
+    let logs = await this.#reader.read(this.#routing(place.vaults).filter, from, to);
     if (logs === null) return null;
-    const found = this.#options.vaults.newIn(logs);
+    const found = this.#options.vaults.newIn(logs, place.vaults);
     if (found.length > 0) logs = [...logs, ...(await this.#logsOf(found, to))].sort(inChainOrder);
+    const next = this.#endOf(to + 1, head);
     // The chain moved under the read: the next run sees the reorg and starts from a sound place.
     const before = known === null ? [] : [known];
-    await Promise.all([{ block: to, hash }, ...before].map((block) => this.#makeSure(block)));
-    const discovered = found.length > 0;
+    const [nextHash] = await Promise.all([
+      this.#hashOf(next, head),
+      ...[{ block: to, hash }, ...before].map((block) => this.#makeSure(block)),
+    ]);
+    const vaults = found.length === 0 ? place.vaults : new Set([...place.vaults, ...found]);
     return {
       to,
       hash: hash as Hex,
       logs,
-      discovered,
-      rows: discovered ? null : routing.prepare(logs),
+      discovered: found.length > 0,
+      vaults,
+      rows: this.#prepare(vaults, logs),
+      further: { block: next, hash: nextHash },
     };
+  }
+
+  /** Takes the logs apart once the next range has been asked for. */
+  #prepare(vaults: ReadonlySet<Address>, logs: readonly IndexedLog[]): Promise<Write<DB>[]> {
+    const rows = (async () => {
+      await nextTurn();
+      return this.#routing(vaults).prepare(logs);
+    })();
+    // Awaited in its turn, unless a range before it fails first.
+    rows.catch(() => undefined);
+    return rows;
+  }
+
+  #endOf(from: number, head: Head): number {
+    return Math.min(from + this.#reader.range - 1, head.block);
+  }
+
+  async #hashOf(block: number, head: Head): Promise<Hex | null> {
+    return block === head.block ? head.hash : await this.#hashAt(block);
   }
 
   /** @throws when another block is there. */
@@ -372,22 +436,28 @@ export class Indexer<DB extends IndexerTables> {
     return await this.#reader.readAll({ addresses: vaults, topics }, startBlock, to);
   }
 
-  async #write({ to, hash, logs, discovered, rows }: Step<DB>): Promise<void> {
+  async #write(steps: readonly Step<DB>[]): Promise<void> {
     const { write, vaults } = this.#options;
-    const advances = to > (this.#cursor?.block ?? 0);
-    if (!advances && logs.length === 0) return;
+    const from = this.#cursor;
+    const news = steps.filter(({ to, logs }) => to > (from?.block ?? 0) || logs.length > 0);
+    const prepared = await Promise.all(news.map(({ rows }) => rows));
+    if (news.length === 0) return;
+    let cursor = from;
     await write(async (trx) => {
       const own = trx as unknown as Transaction<IndexerTables>;
-      await vaults.apply(own, logs);
-      if (discovered) {
-        await vaults.load(own);
-        await beginEpoch(own);
+      for (const [index, { to, hash, logs, discovered }] of news.entries()) {
+        await vaults.apply(own, logs);
+        if (discovered) {
+          await vaults.load(own);
+          await beginEpoch(own);
+        }
+        for (const each of prepared[index] ?? []) await each(trx);
+        if (to <= (cursor?.block ?? 0)) continue;
+        cursor = { block: to, hash };
+        await writeCheckpoint(own, cursor);
       }
-      // Which logs are wanted is known only now where the registry named new vaults.
-      for (const each of rows ?? this.#routing().prepare(logs)) await each(trx);
-      if (advances) await writeCheckpoint(own, { block: to, hash });
     });
-    if (advances) this.#cursor = { block: to, hash };
-    if (logs.length > 0) this.#generation += 1;
+    this.#cursor = cursor;
+    if (news.some(({ logs }) => logs.length > 0)) this.#generation += 1;
   }
 }

@@ -7,37 +7,36 @@ import {
   sql,
   type Transaction,
 } from 'kysely';
-import { isWhole } from '../../runtime/store/bound.ts';
+import { type CellTable, cellOf, cellTable, rowsOfCells } from './cell-table.ts';
 
 /**
  * Values bound in one statement: SQLite takes 32,766. Full chunks share one statement text, so that it is prepared
  * once; larger ones gain nothing.
  */
 const VALUES_PER_STATEMENT = 1_000;
-/** Rows in one text of JSON, and the fewest that are worth one. */
-const ROWS_PER_TEXT = 5_000;
+/** Rows in one table of cells, and the fewest that are worth one. */
+const ROWS_PER_TABLE = 20_000;
 const MANY = 250;
 
 type Db<DB> = Kysely<DB> | Transaction<DB>;
 
 /** Rows that can be inserted, as {@link preparedRows} made them. */
-export type PreparedRows<R> = { rows: readonly R[]; texts: readonly string[] };
+export type PreparedRows<R> = { rows: readonly R[]; tables: readonly CellTable[] };
 
 /**
- * Rows made ready for {@link insertRows}, which is then shorter by it. Many become texts of JSON: to bind each value
- * takes most of the time of an insert, and is work of the event loop; a text is taken apart where the statement runs
- * (runtime/store/off-thread.ts).
+ * Rows made ready for {@link insertRows}, which is then shorter by it. Many become tables of cells (cell-table.ts): to
+ * bind each value takes most of the time of an insert, and is work of the event loop; a table is taken apart where the
+ * statement runs (runtime/store/off-thread.ts).
  */
 export function preparedRows<R extends object>(rows: readonly R[]): PreparedRows<R> {
-  const texts: string[] = [];
+  const tables: CellTable[] = [];
   if (rows.length >= MANY) {
     const columns = columnsOf(rows);
-    const arrays = rows.map((row) => cellsOf(row, columns));
-    for (let start = 0; start < rows.length; start += ROWS_PER_TEXT) {
-      texts.push(JSON.stringify(arrays.slice(start, start + ROWS_PER_TEXT)));
+    for (let start = 0; start < rows.length; start += ROWS_PER_TABLE) {
+      tables.push(cellTable(rows.slice(start, start + ROWS_PER_TABLE), columns));
     }
   }
-  return { rows, texts };
+  return { rows, tables };
 }
 
 /** Inserts rows; one whose key is there already changes nothing. Many go into a SQLite file off the event loop. */
@@ -46,37 +45,23 @@ export async function insertRows<DB, T extends keyof DB & string>(
   table: T,
   given: readonly Insertable<DB[T]>[] | PreparedRows<Insertable<DB[T]>>,
 ): Promise<void> {
-  const { rows, texts } = 'texts' in given ? given : preparedRows(given);
+  const { rows, tables } = 'tables' in given ? given : preparedRows(given);
   const isFile = !(db.getExecutor().adapter instanceof PostgresAdapter);
-  if (!isFile || texts.length === 0) {
+  if (!isFile || tables.length === 0) {
     await insertValues(db, table, rows);
     return;
   }
   const columns = columnsOf(rows);
-  // Numbers, texts and nulls come out as they are.
-  const values = columns.map((_, index) => sql`value ->> ${sql.lit(index)}`);
-  for (const text of texts) {
+  for (const cells of tables) {
     await sql`
       insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})
-      select ${sql.join(values)} from json_each(${text}) where true
+      ${rowsOfCells(cells)}
       on conflict do nothing`.execute(db);
   }
 }
 
 /** Rows of one table have the same columns, in whatever order. */
 const columnsOf = (rows: readonly object[]): string[] => Object.keys(rows[0] ?? {});
-
-/** @throws for a value that is missing, or that JSON would change */
-function cellsOf(row: object, columns: readonly string[]): (string | number | null)[] {
-  const values = row as { readonly [column: string]: unknown };
-  return columns.map((column) => {
-    const value = values[column];
-    const isText = typeof value === 'string' && isWhole(value);
-    const isSame = isText || value === null || Number.isSafeInteger(value);
-    if (isSame) return value as string | number | null;
-    throw new Error(`a row of an insert has no value that can be written for ${column}`);
-  });
-}
 
 async function insertValues<DB, T extends keyof DB & string>(
   db: Db<DB>,
@@ -99,7 +84,10 @@ async function insertValues<DB, T extends keyof DB & string>(
     const isFull = chunk.length === first.length;
     await db.executeQuery(
       isFull
-        ? { ...query, parameters: chunk.flatMap((row) => cellsOf(row, columns)) }
+        ? {
+            ...query,
+            parameters: chunk.flatMap((row) => columns.map((column) => cellOf(row, column))),
+          }
         : insertOf(chunk),
     );
   }

@@ -8,9 +8,15 @@ export type Write<DB> = ReturnType<Projection<DB>['prepare']>;
 
 export class Routing<DB> {
   readonly filter: LogFilter;
-  readonly #wanting = new Map<string, Projection<DB>[]>();
+  /** By emitter, then by first topic. */
+  readonly #wanting = new Map<string, Map<string, Projection<DB>[]>>();
 
-  constructor(projections: readonly Projection<DB>[], vaults: VaultSet) {
+  /** @param known the vaults whose logs are ours */
+  constructor(
+    projections: readonly Projection<DB>[],
+    vaults: VaultSet,
+    known: ReadonlySet<Address>,
+  ) {
     const addresses = new Set<Address>([vaults.registry]);
     const topics = new Set<Hex>(vaults.topics);
     const want = (projection: Projection<DB>, from: readonly Address[], of: readonly Hex[]) => {
@@ -18,16 +24,18 @@ export class Routing<DB> {
       for (const emitter of from) {
         const address = emitter.toLowerCase() as Address;
         addresses.add(address);
+        const ofEmitter = this.#wanting.get(address) ?? new Map<string, Projection<DB>[]>();
+        this.#wanting.set(address, ofEmitter);
         for (const topic of of) {
-          const known = this.#wanting.get(address + topic);
-          if (known === undefined) this.#wanting.set(address + topic, [projection]);
+          const known = ofEmitter.get(topic);
+          if (known === undefined) ofEmitter.set(topic, [projection]);
           else if (!known.includes(projection)) known.push(projection);
         }
       }
     };
     for (const projection of projections) {
       want(projection, projection.addresses, projection.topics);
-      want(projection, vaults.addresses, projection.vaultTopics ?? []);
+      want(projection, [...known], projection.vaultTopics ?? []);
     }
     this.filter = { addresses: [...addresses], topics: [...topics] };
   }
@@ -41,7 +49,7 @@ export class Routing<DB> {
   #sort(logs: readonly IndexedLog[]): Map<Projection<DB>, IndexedLog[]> {
     const sorted = new Map<Projection<DB>, IndexedLog[]>();
     for (const log of logs) {
-      for (const projection of this.#wanting.get(log.address + log.topics[0]) ?? []) {
+      for (const projection of this.#wanting.get(log.address)?.get(log.topics[0] ?? '') ?? []) {
         const wanted = sorted.get(projection);
         if (wanted === undefined) sorted.set(projection, [log]);
         else wanted.push(log);

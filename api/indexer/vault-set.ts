@@ -45,9 +45,9 @@ export class VaultSet {
     this.#known = this.#given;
   }
 
-  /** In lower case. */
-  get addresses(): readonly Address[] {
-    return [...this.#known];
+  /** In lower case, as the rows say. */
+  get known(): ReadonlySet<Address> {
+    return this.#known;
   }
 
   /** Takes up what the rows say. */
@@ -56,14 +56,14 @@ export class VaultSet {
     this.#known = new Set([...this.#given, ...rows.map(({ vault }) => vault as Address)]);
   }
 
-  /** Vaults that these logs append and whose own logs were not read so far. */
-  newIn(logs: readonly IndexedLog[]): Address[] {
+  /** Vaults that these logs append and that are not among those whose own logs are read so far. */
+  newIn(logs: readonly IndexedLog[], known: ReadonlySet<Address>): Address[] {
     return [...new Set(this.#appended(logs).map(({ vault }) => vault))].filter(
-      (vault) => !this.#known.has(vault),
+      (vault) => !known.has(vault),
     );
   }
 
-  /** Call `load` once it is committed. */
+  /** Call `load` afterwards. */
   async apply(db: Db, logs: readonly IndexedLog[]): Promise<void> {
     const rows = this.#appended(logs).map(({ vault, log }) => ({
       vault,

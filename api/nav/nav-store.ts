@@ -1,5 +1,6 @@
 /** Reads and writes of the NAV tables. Every write is part of the caller's transaction. */
 import type { Kysely, Transaction } from 'kysely';
+import { insertRows } from '../indexer/insert-rows.ts';
 import { joined, MINUTE, type Swap, startOf, type TradedSpan } from './minutes.ts';
 import type { NavTables } from './nav-tables.ts';
 import { Tape } from './tape.ts';
@@ -9,15 +10,6 @@ export const DAY = 86_400;
 
 type Trx = Transaction<NavTables>;
 export type NavDb = Kysely<NavTables> | Trx;
-
-/** Rows of one insert: below the number of values that SQLite takes in a statement. */
-const BATCH = 1_000;
-
-async function inBatches<T>(rows: readonly T[], write: (batch: T[]) => Promise<unknown>) {
-  for (let start = 0; start < rows.length; start += BATCH) {
-    await write(rows.slice(start, start + BATCH));
-  }
-}
 
 export async function loadTape(db: NavDb): Promise<Tape> {
   const pools = await db.selectFrom('nav_pool').selectAll().execute();
@@ -89,7 +81,7 @@ async function insertSwaps(trx: Trx, swaps: readonly Swap[]): Promise<void> {
     time,
     sqrt_price: sqrtPrice.toString(),
   }));
-  await inBatches(rows, (batch) => trx.insertInto('nav_swap').values(batch).execute());
+  await insertRows(trx, 'nav_swap', rows);
 }
 
 /** The whole tape anew. */
@@ -147,7 +139,7 @@ async function replace(
     low: low.toString(),
     value: value.toString(),
   }));
-  await inBatches(values, (batch) => trx.insertInto('nav_span').values(batch).execute());
+  await insertRows(trx, 'nav_span', values);
 }
 
 /** From `from` up to but not at `to`, in order of time. */

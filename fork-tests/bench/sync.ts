@@ -1,6 +1,7 @@
 /**
- * Logs per second of a whole sync into an empty SQLite file (durable, one transaction a range, every projection of the
- * process) over bare `eth_getLogs` of the identical ranges with the identical filters, answers parsed as JSON.
+ * Logs per second of a whole sync into an empty SQLite file (durable, every projection of the process, rows and cursor
+ * in one transaction) over bare `eth_getLogs` of the identical ranges with the identical filters, answers parsed as
+ * JSON.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -20,7 +20,7 @@ import { bound } from './bound.ts';
 
 /** Longer than a statement waits for another process (sqlite.ts). */
 const CLOSE_MS = 15_000;
-/** Characters in one bound value. */
+/** Characters, or bytes, in one bound value. */
 const LARGE = 16_384;
 
 type AsyncStatement = {
@@ -39,7 +39,9 @@ const WRITTEN = CompiledQuery.raw('select changes() as count, last_insert_rowid(
 type Guard = <T>(work: () => Promise<T>) => Promise<T>;
 
 const bindsMuch = ({ parameters }: CompiledQuery): boolean =>
-  parameters.some((value) => typeof value === 'string' && value.length > LARGE);
+  parameters.some(
+    (value) => (typeof value === 'string' || value instanceof Uint8Array) && value.length > LARGE,
+  );
 
 const WRITES: ReadonlySet<string> = new Set([
   'InsertQueryNode',

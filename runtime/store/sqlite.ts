@@ -47,6 +47,8 @@ export function openSqlite(file: SqliteFile, options: { readOnly?: boolean } = {
       }
       raw.pragma('journal_mode = WAL');
       raw.pragma('synchronous = FULL');
+      // Pages: four times the default, so that a page of an index that every commit touches is written back less often.
+      raw.pragma('wal_autocheckpoint = 4000');
       raw.pragma('foreign_keys = ON');
       return dialect;
     } catch (error) {

@@ -1,0 +1,96 @@
+/**
+ * Rows as one run of bytes, each column of one width: SQLite finds a cell by its place, without parsing anything and
+ * without a value bound for it. An insert of ten thousand rows takes two thirds of what it takes from JSON.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import { isWhole } from '../../runtime/store/bound.ts';
+
+export type Cell = string | number | null;
+
+type Row = { readonly [column: string]: unknown };
+
+type Column = {
+  name: string;
+  /** Bytes. */
+  width: number;
+  /** Every cell is a whole number. */
+  isNumber: boolean;
+  /** Cells end with a mark: some are null, or end with what the others are filled up with. */
+  isMarked: boolean;
+};
+
+export type CellTable = { bytes: Uint8Array; rows: number; columns: readonly Column[] };
+
+const FILL = ' ';
+const MARK = '.';
+
+/** A row's value of a column. @throws where it is missing, or would come out as another */
+export function cellOf(row: object, column: string): Cell {
+  const value = (row as Row)[column];
+  const isText = typeof value === 'string' && isWhole(value);
+  if (isText || value === null || Number.isSafeInteger(value)) return value as Cell;
+  throw new Error(`a row of an insert has no value that can be written for ${column}`);
+}
+
+/** @param rows one or more, each with these columns. @throws as {@link cellOf} */
+export function cellTable(rows: readonly object[], names: readonly string[]): CellTable {
+  const columns = names.map((name) => columnOf(rows, name));
+  const size = sizeOf(columns);
+  const bytes = Buffer.allocUnsafe(rows.length * size);
+  for (const [index, row] of rows.entries()) {
+    let line = '';
+    for (const { name, width, isMarked } of columns) {
+      const content = contentOf((row as Row)[name] as Cell, isMarked);
+      const left = width - Buffer.byteLength(content);
+      line += left === 0 ? content : content + FILL.repeat(left);
+    }
+    bytes.write(line, index * size);
+  }
+  return { bytes, rows: rows.length, columns };
+}
+
+/** A query of SQLite's for the rows, their cells as they were: text, whole numbers, null. */
+export function rowsOfCells({ bytes, rows, columns }: CellTable): RawBuilder<unknown> {
+  const size = sizeOf(columns);
+  let start = 1;
+  const cells = columns.map(({ width, isNumber, isMarked }) => {
+    const from = sql`at.row * ${sql.lit(size)} + ${sql.lit(start)}`;
+    start += width;
+    const place = sql`substr(?1, ${from}, ${sql.lit(width)})`;
+    if (isNumber) return sql`cast(${place} as integer)`;
+    const content = sql`rtrim(cast(${place} as text), ${sql.lit(FILL)})`;
+    return isMarked ? sql`substr(nullif(${content}, ''), 1, length(${content}) - 1)` : content;
+  });
+  // Bound once: bound for each cell, or read from a table, the bytes would be copied every time.
+  return sql`
+    with recursive
+      at(row) as (
+        select 0 where ${bytes} is not null
+        union all select row + 1 from at where row < ${sql.lit(rows - 1)}
+      )
+    select ${sql.join(cells)} from at where true`;
+}
+
+function columnOf(rows: readonly object[], name: string): Column {
+  let width = 0;
+  let isNumber = true;
+  let isMarked = false;
+  for (const row of rows) {
+    const cell = cellOf(row, name);
+    if (typeof cell !== 'number') isNumber = false;
+    if (cell === null || (typeof cell === 'string' && cell.endsWith(FILL))) isMarked = true;
+    const bytes = Buffer.byteLength(contentOf(cell, false));
+    if (bytes > width) width = bytes;
+  }
+  return { name, width: isMarked ? width + MARK.length : width, isNumber, isMarked };
+}
+
+/** Null is nothing at all, of which a mark tells an empty text. */
+function contentOf(cell: Cell, isMarked: boolean): string {
+  if (cell === null) return '';
+  return isMarked ? cell + MARK : String(cell);
+}
+
+function sizeOf(columns: readonly Column[]): number {
+  return columns.reduce((sum, { width }) => sum + width, 0);
+}
