@@ -114,6 +114,7 @@ export const ACTIONS: Record<string, readonly string[]> = {
     'replay refused',
     'request',
     'sandwich',
+    'sandwich after a jump',
     'sell',
     'spoiled cover refused',
     'spoiled trade refused',

@@ -13,7 +13,7 @@ import {OwnersAndStrangers} from "./OwnersAndStrangers.sol";
 contract AccountsInvariantsTest is OwnersAndStrangers {
     function setUp() public {
         foundWorld();
-        bytes4[] memory selectors = new bytes4[](24);
+        bytes4[] memory selectors = new bytes4[](25);
         selectors[0] = this.act_buy.selector;
         selectors[1] = this.act_sell.selector;
         selectors[2] = this.act_trapTrade.selector;
@@ -38,6 +38,7 @@ contract AccountsInvariantsTest is OwnersAndStrangers {
         selectors[21] = this.act_reenter.selector;
         selectors[22] = this.act_breakToken.selector;
         selectors[23] = this.act_sandwich.selector;
+        selectors[24] = this.act_sandwichAfterJump.selector;
         targetContract(address(this));
         targetSelectors(address(this), selectors);
     }
@@ -66,11 +67,33 @@ contract AccountsInvariantsTest is OwnersAndStrangers {
         if (ok) _succeed("trade through a trap");
     }
 
-    /// Spot pushed within the 3%, the trap to what the bound lets through, and both put back.
+    /// Spot pushed to anywhere within the 3%, the trap to what the bound lets through, and both put back.
     function act_sandwich(uint256 seed, uint256 amount, uint256 slack) public booked("sandwich") {
         seed = _dice(seed);
-        (bool ok,) = _sandwich(seed, amount, bound(seed >> 32, 0, 290), bound(slack, 10, 60));
+        (bool ok,) = _sandwich(seed, amount, _within(seed >> 32, 290), bound(slack, 10, 60));
         if (ok) _succeed("sandwich");
+    }
+
+    /// The same just after the market has jumped out of the 3%: the average still stands where it was, and the key
+    /// brings the pools back to it for the length of its transaction.
+    function act_sandwichAfterJump(uint256 seed, uint256 amount, uint256 slack)
+        public
+        booked("sandwich after a jump")
+    {
+        seed = _dice(seed);
+        bool buy = seed >> 16 & 1 == 0 || covered.balanceOf(account) < LEAST_TRADE;
+        uint256 foxtrotAt = poolPrice(foxtrot.pool, address(foxtrot.token));
+        uint256 golfAt = poolPrice(golf.pool, address(golf.token));
+        uint256 jump = bound(seed >> 64, 400, 1_200);
+        _scalePrices(buy ? 10_000 - jump : 10_000 + jump);
+        (bool ok,) = _sandwich(seed, amount, _within(seed >> 32, 290), bound(slack, 10, 60));
+        if (ok) _succeed("sandwich after a jump");
+        movePrice(foxtrot.pool, address(foxtrot.token), foxtrotAt);
+        movePrice(golf.pool, address(golf.token), golfAt);
+    }
+
+    function _within(uint256 seed, uint256 most) private pure returns (int256) {
+        return int256(bound(seed, 0, 2 * most)) - int256(most);
     }
 
     function act_spoiledTrade(uint256 seed, uint256 amount) public booked("spoiled trade refused") {

@@ -37,49 +37,73 @@ contract HostileKeyTest is KeyActs {
         assertEq(covers, 4, "$40 of $8.9991 each");
         Day storage day = days_[0];
         assertLe(day.loss, 500e6 / 100 + 20e6 + 40e6);
-        assertLe(day.spotLoss, 500e6 * 4 / 100 + 20e6 + 40e6);
+        assertLe(day.standingLoss, 500e6 / 100 + 20e6 + 40e6, "the pools stood at the reference");
         assertGe(day.loss, 4e6 + trades * 2e6 + covers * 8_999_100, "the attack does not bite");
         assertGt(before, usdg.balanceOf(account));
         _assertIntact();
     }
 
-    /// The module judges by the ten-minute average, so what the account loses against the prices that stand is up to
-    /// 3% more than its slippage. It makes no difference to it whether the market or the thief moved them.
+    /// The module judges by the ten-minute average, so what the account loses against the prices that stand is its
+    /// slippage and the gap between them and the average. Pushing the pools away from it gains a key nothing.
     function test_a_day_of_sales_while_spot_is_dearer_costs_slippage_and_the_gap_and_no_more() public {
-        _sandwichAllDay(1 << 16);
+        _scalePrices(10_290);
+        _sandwichAllDay(1 << 16, 290, 290);
     }
 
     function test_a_day_of_buys_while_spot_is_cheaper_costs_slippage_and_the_gap_and_no_more() public {
-        _sandwichAllDay(0);
+        _scalePrices(9_710);
+        _sandwichAllDay(0, -290, 290);
     }
 
-    function _sandwichAllDay(uint256 direction) private {
-        uint256 fair = oracle.spotNav(address(covered));
+    function test_a_day_of_sales_with_spot_pushed_away_costs_slippage_and_no_more() public {
+        _sandwichAllDay(1 << 16, 290, 0);
+    }
+
+    function test_a_day_of_buys_with_spot_pushed_away_costs_slippage_and_no_more() public {
+        _sandwichAllDay(0, -290, 0);
+    }
+
+    /// Rule 4 looks at spot at the moment of the trade. A market that just fell by a tenth is brought back to the
+    /// average for the length of a transaction: the account pays the average for what is worth a tenth less.
+    function test_a_day_of_buys_after_a_fall_costs_slippage_and_the_whole_gap_and_no_more() public {
+        _scalePrices(9_000);
+        _sandwichAllDay(0, 0, 1_000);
+    }
+
+    function test_a_day_of_sales_after_a_rise_costs_slippage_and_the_whole_gap_and_no_more() public {
+        _scalePrices(11_000);
+        _sandwichAllDay(1 << 16, 0, 1_000);
+    }
+
+    /// At `offBps` from the reference, with the prices that stand `gapBps` on the side that hurts.
+    function _sandwichAllDay(uint256 direction, int256 offBps, uint256 gapBps) private {
+        uint256 standing = oracle.spotNav(address(covered));
         uint256 trades;
         for (uint256 i; i < 12; i++) {
-            (bool traded,) = _sandwich(direction, i < 5 ? 0.9e18 : 0.06e18, 290, 10);
+            (bool traded,) = _sandwich(direction, i < 5 ? 0.9e18 : 0.06e18, offBps, 10);
             if (traded) trades++;
             _turnDay();
         }
-        assertApproxEqRel(oracle.spotNav(address(covered)), fair, 1e12, "the pools are not put back");
+        assertApproxEqRel(oracle.spotNav(address(covered)), standing, 1e12, "the pools are not put back");
         Day storage day = days_[0];
         assertGe(trades, 5, "the module refused the sandwich");
         assertGe(day.turnover, 450e6, "a day's limit was left unused");
         _assertDaysWithinTheirLimits();
         // Without a fee and without cover: what is lost is lost to the pools alone.
-        assertLe(day.spotLoss, 500e6 * (100 + 300) / 10_000);
         assertLe(day.loss, 500e6 * 100 / 10_000);
-        assertGe(day.spotLoss, day.turnover * 350 / 10_000, "the attack does not bite");
+        assertLe(day.standingLoss, 500e6 * (100 + gapBps + 1) / 10_000);
+        assertGe(day.standingLoss, day.turnover * (gapBps + 60) / 10_000, "the attack does not bite");
         _assertIntact();
     }
 
     function test_no_sandwich_runs_with_spot_further_off_than_three_percent() public {
         for (uint256 direction; direction < 2; direction++) {
-            (bool ok, bytes memory result) = _sandwich(direction << 16, 0.9e18, 305, 30);
+            (bool ok, bytes memory result) =
+                _sandwich(direction << 16, 0.9e18, direction == 0 ? -305 : int256(305), 30);
             assertFalse(ok);
             assertEq(bytes4(result), ISessionModule.SpotTooFar.selector);
         }
-        assertEq(days_[0].spotLoss, 0);
+        assertEq(days_[0].standingLoss, 0);
     }
 
     /// A long campaign gets there: what a sale would be priced by is nothing then.

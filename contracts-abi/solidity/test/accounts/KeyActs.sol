@@ -10,6 +10,7 @@ import {ICoverMarket} from "../../src/interfaces/ICoverMarket.sol";
 import {ICoverModule} from "../../src/interfaces/ICoverModule.sol";
 import {INavOracle} from "../../src/interfaces/INavOracle.sol";
 import {ISessionModule} from "../../src/interfaces/ISessionModule.sol";
+import {IUniPool} from "../support/UniswapFixture.sol";
 import {KeyBooks} from "./KeyBooks.sol";
 
 /// What a hostile key can sign: honest trades without any limit of its own, trades through a pool that it owns,
@@ -92,10 +93,10 @@ abstract contract KeyActs is KeyBooks {
         return action;
     }
 
-    /// A trade of COVERED through the trap while the pools stand `offBps` from the reference, in the direction that
-    /// hurts: a sale while they are dearer, a buy while they are cheaper. The trap is priced so that the account
-    /// gets what its slippage must leave it and `slackBps` more; every price is put back afterwards.
-    function _sandwich(uint256 seed, uint256 amount, uint256 offBps, uint256 slackBps)
+    /// A trade of COVERED through the trap. The key pushes the pools from where they stand to `offBps` from the
+    /// reference, towards it or away from it, prices the trap so that the account gets what its slippage must leave
+    /// it and `slackBps` more, and puts every price back afterwards: a transaction of its own.
+    function _sandwich(uint256 seed, uint256 amount, int256 offBps, uint256 slackBps)
         internal
         returns (bool ok, bytes memory result)
     {
@@ -103,17 +104,27 @@ abstract contract KeyActs is KeyBooks {
         bool buy = seed >> 16 & 1 == 0 || covered.balanceOf(account) < LEAST_TRADE;
         uint256 foxtrotAt = poolPrice(foxtrot.pool, address(foxtrot.token));
         uint256 golfAt = poolPrice(golf.pool, address(golf.token));
+        uint256 standing = oracle.spotNav(address(covered));
         (uint256 nav,,) = oracle.tryReferenceNav(address(covered));
-        if (nav == 0) nav = oracle.spotNav(address(covered)); // refused then, for want of a reference
-        uint256 off = nav * (buy ? 10_000 - offBps : 10_000 + offBps) / oracle.spotNav(address(covered));
-        movePrice(foxtrot.pool, address(foxtrot.token), foxtrotAt * off / 10_000);
-        movePrice(golf.pool, address(golf.token), golfAt * off / 10_000);
+        if (nav == 0) nav = standing; // refused then, for want of a reference
+        _scalePrices(nav * uint256(10_000 + offBps) / standing);
         ISessionModule.Action memory action = _trade(seed | 1 << 8, amount, buy, 0);
         movePrice(trap, address(foxtrot.token), _trapPrice(action, nav, slackBps));
-        (ok, result) = _send(_sign(_trapped(action)));
+        Sent memory s = _sign(_trapped(action));
+        s.standing = standing;
+        (ok, result) = _send(s);
         movePrice(foxtrot.pool, address(foxtrot.token), foxtrotAt);
         movePrice(golf.pool, address(golf.token), golfAt);
         movePrice(trap, address(foxtrot.token), foxtrotAt);
+    }
+
+    /// Both pools of COVERED, by one factor.
+    function _scalePrices(uint256 bps) internal {
+        Asset[2] memory assets = [foxtrot, golf];
+        for (uint256 i; i < 2; i++) {
+            (IUniPool pool, address token) = (assets[i].pool, address(assets[i].token));
+            movePrice(pool, token, poolPrice(pool, token) * bps / 10_000);
+        }
     }
 
     /// Dollars x 1e18 a foxtrot at which the trade just passes: what the bound at the reference `nav` leaves of the
@@ -278,10 +289,6 @@ abstract contract KeyActs is KeyBooks {
         if (nav == 0) return INavOracle.NoReference.selector;
         uint256 value = TradeBounds.value(covered.balanceOf(account), nav, Math.Rounding.Floor);
         return value < 5e6 ? ICoverModule.NotAHolder.selector : ISessionModule.ModuleCallFailed.selector;
-    }
-
-    function _left(uint256 limit, uint256 used) private pure returns (uint256) {
-        return limit > used ? limit - used : 0;
     }
 
     /// A request that costs little beside its fee.
