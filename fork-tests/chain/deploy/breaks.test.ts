@@ -116,6 +116,65 @@ test('stops at a foreign transaction in its place, mined or waiting, and sends n
   expect(journal?.steps).toHaveLength(3);
 }, 300_000);
 
+test('sends nothing of a rehearsal to the chain that it was forked from, whether finished or just begun', async () => {
+  const other = await run.another();
+  const finished = readFileSync(`${run.site.deploymentFile}.journal`, 'utf8').split('\n');
+  const firstMined = finished.findIndex((line) => line.startsWith('{"mined":'));
+  const path = `${other.deploymentFile}.journal`;
+  for (const lines of [finished, finished.slice(0, firstMined + 1).concat('')]) {
+    writeFileSync(path, lines.join('\n'));
+    for (const flag of [[], ['--dry-run'], ['--restate']]) {
+      const { code, err } = await other.call({ DEPLOY_PLAN_FILE: run.planFile }, ...flag);
+      expect(code).toBe(1);
+      expect(err).toMatch(/^deploy: .*journal is of another chain, or this is a reorganised one: /);
+      expect(err).toContain(`name another DEPLOYMENT_FILE or move ${path} away`);
+      expect(err.trim().split('\n')).toHaveLength(1);
+    }
+  }
+  expect(await nonceOf(other)).toBe(0);
+
+  // Nor where the key has sent as much there: receipts tell.
+  for (let nonce = 0; nonce < run.steps; nonce += 1) {
+    await sendSigned(other.client, other.deployer, {
+      to: owner.address,
+      data: '0x',
+      gas: 50_000n,
+      nonce,
+    });
+  }
+  writeFileSync(path, finished.join('\n'));
+  const used = await other.call({ DEPLOY_PLAN_FILE: run.planFile });
+  expect(used.code).toBe(1);
+  expect(used.err).toMatch(
+    /of another chain, .*: step 1 .* was mined there and has no receipt here/,
+  );
+  expect(await nonceOf(other)).toBe(run.steps);
+}, 300_000);
+
+test('goes on after a reorganisation took the last steps back, and not where it took more', async () => {
+  const here = await run.another();
+  const settings = { DEPLOY_PLAN_FILE: run.planFile };
+  await here.runKilled(3, 'after', settings);
+  const id = await here.client.snapshot();
+  await here.runKilled(5, 'after', settings);
+  expect(await nonceOf(here)).toBe(8);
+  // The last one is taken back, and four before that.
+  await here.client.revert({ id });
+  expect(await nonceOf(here)).toBe(3);
+  const more = await here.call(settings);
+  expect(more.code).toBe(1);
+  expect(more.err).toMatch(/of another chain, or this is a reorganised one: 7 of its steps/);
+  expect(await nonceOf(here)).toBe(3);
+  // The fourth one comes back with its block.
+  const journal = Journal.read(`${here.deploymentFile}.journal`, planSchema);
+  const serializedTransaction = journal?.steps[3]?.raw as Hex;
+  await here.client.sendRawTransaction({ serializedTransaction });
+  expect(await nonceOf(here)).toBe(4);
+  expect(await here.call(settings)).toMatchObject({ code: 0, err: '' });
+  expect(readDeployment(here.deploymentFile).coverModule).toBe(run.deployment.coverModule);
+  expect(await nonceOf(here)).toBe(run.steps);
+}, 300_000);
+
 test('sends no bytes that would fail by now, and signs them anew when asked to', async () => {
   const here = await run.another();
   const settings = { DEPLOY_PLAN_FILE: run.planFile };

@@ -12,10 +12,11 @@ import { isAsked, lastStep, type OpenStep, openWords, runSchema } from './cover-
 import { type CoverCommand, type CoverPlan, partOf, planCover } from './cover-plan.ts';
 import { type CoverState, readCover } from './cover-state.ts';
 import { DeployError } from './errors.ts';
-import { Journal, type JournalHeader, type JournalStep } from './journal.ts';
+import { Journal, type JournalContent, type JournalStep } from './journal.ts';
 import { signStep } from './journaled-submitter.ts';
-import { assertSameChain, coverJournalPath, type Say } from './operator.ts';
+import { coverJournalPath, type Say } from './operator.ts';
 import type { DeployConfig } from './options.ts';
+import { assertSameChain } from './same-chain.ts';
 import { type JournaledWords, receiptOf, type Settling, sendUntilMined } from './settle.ts';
 
 /** `stopped`: why a run without `--drop` sends nothing; null: the step goes out as it is, first of all. */
@@ -51,11 +52,11 @@ export function judgeOpen(
 /** Throws unless the journal is of this chain and this market. */
 export async function assertOwnRun(
   client: ReadClient,
-  path: string,
-  header: JournalHeader<{ coverMarket: string }>,
+  journal: JournalContent<{ coverMarket: string }>,
   { coverMarket }: Pick<Deployment, 'coverMarket'>,
 ): Promise<void> {
-  await assertSameChain(client, path, header);
+  const { path, header } = journal;
+  await assertSameChain(client, journal);
   if (header.plan.coverMarket === coverMarket) return;
   throw new DeployError(
     `the run in ${path} is of the cover market ${header.plan.coverMarket}, and this deployment's is ${coverMarket}. Move the journal away to begin anew`,
@@ -75,12 +76,13 @@ export async function settleBroken(
   const journal = Journal.open(path, runSchema);
   if (journal === null) return;
   try {
-    await assertOwnRun(client, path, journal.header, deployment);
+    await assertOwnRun(client, journal, deployment);
     const open = lastStep(journal, deployment);
     if (open === null) return;
     const { step, sender } = open;
     const found = await receiptOf(client, step);
     if (found !== null) {
+      journal.recordMined(step.step);
       say(`An earlier run was broken off: its last step, ${step.what}, ${step.hash}:`);
       say(`  ${minedWords(found)}`);
       return;
@@ -104,6 +106,7 @@ export async function settleBroken(
     );
     const last = gives ? await signDrop(settling, step) : step;
     const receipt = await sendUntilMined(settling, last);
+    journal.recordMined(last.step);
     const taken = gives && receipt.transactionHash === last.hash;
     say(`  ${taken ? 'Its nonce is taken, so it can never be mined.' : minedWords(receipt)}`);
   } finally {

@@ -1,5 +1,5 @@
 /** The real `--cover` command on a synthetic live chain whose pools begin with one observation slot. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type Address, encodeFunctionData, getAddress, type Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -365,6 +365,25 @@ describe('where pools are deep', () => {
       );
       expect(journal()).toBe(false);
     });
+  }, 60_000);
+
+  test('a run broken off on a fork of this chain is not gone on with here', async () => {
+    const env = { DEPLOY_COVER_WEEKS: '8' };
+    const nonce = await nonceOf(site);
+    // What is mined in here is not, afterwards.
+    await aside(async () => {
+      await site.callBroken(2, 'before', env, '--cover', '--only', 'CORE');
+      expect(await nonceOf(site)).toBe(nonce + 1);
+    });
+    for (const flag of [[], ['--dry-run'], ['--drop']]) {
+      const refused = await cover(env, '--only', 'CORE', ...flag);
+      expect(refused.code).toBe(1);
+      expect(refused.err).toMatch(
+        /^deploy: .*cover-journal is of another chain, or this is a reorg/,
+      );
+    }
+    expect(await nonceOf(site)).toBe(nonce);
+    rmSync(journalFile());
   }, 60_000);
 
   test('lists what remembers enough by now and publishes the weeks that lack, once, through a break', async () => {

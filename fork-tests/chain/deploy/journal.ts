@@ -4,7 +4,8 @@
  * - a transaction's line is on disk (fsync) before its bytes are broadcast, so whatever may have left is known;
  * - a step has one line, so one transaction: on doubt the same bytes go out again. Where its bytes can no longer succeed
  *   it may be signed anew, under the same nonce: at most one of the two is ever mined, and both stay on record;
- * - the chain says what became of them. Nothing here claims that a transaction was mined.
+ * - the chain says what became of them. That a step was seen mined is noted only to tell another chain (same-chain.ts):
+ *   nothing here claims that it still is.
  *
  * One JSON object a line, appended. A line without its end was being written when the process died: nothing of it was
  * broadcast, and it is cut off.
@@ -57,6 +58,9 @@ const stepSchema = z.object({
 /** The last step, signed anew under its nonce. */
 const resignedSchema = stepSchema.extend({ replaces: hex });
 
+/** The step was seen mined. */
+const minedSchema = z.object({ mined: z.int().nonnegative() });
+
 export type JournalHeader<Plan> = z.infer<typeof ownHeaderSchema> & { plan: Plan };
 /** `earlier`: hashes of the same step as it was signed before. */
 export type JournalStep = z.infer<typeof stepSchema> & { earlier: readonly Hex[] };
@@ -67,6 +71,8 @@ export type JournalContent<Plan> = {
   readonly header: JournalHeader<Plan>;
   readonly decisions: Map<string, string | number>;
   readonly steps: JournalStep[];
+  /** Index of the last step that was seen mined; -1: none. */
+  readonly seen: number;
 };
 
 export class Journal<Plan> implements JournalContent<Plan> {
@@ -75,6 +81,7 @@ export class Journal<Plan> implements JournalContent<Plan> {
   readonly decisions: Map<string, string | number>;
   readonly steps: JournalStep[];
   readonly #file: number;
+  #seen: number;
 
   private constructor(path: string, file: number, content: JournalContent<Plan>) {
     this.path = path;
@@ -82,6 +89,11 @@ export class Journal<Plan> implements JournalContent<Plan> {
     this.header = content.header;
     this.decisions = content.decisions;
     this.steps = content.steps;
+    this.#seen = content.seen;
+  }
+
+  get seen(): number {
+    return this.#seen;
   }
 
   /** What an earlier run left, to look at only: another run may be writing. Null when there is nothing. */
@@ -114,7 +126,13 @@ export class Journal<Plan> implements JournalContent<Plan> {
     closeSync(file);
     renameSync(temporary, path);
     syncFolder(dirname(path));
-    const content: JournalContent<Plan> = { path, header, decisions: new Map(), steps: [] };
+    const content: JournalContent<Plan> = {
+      path,
+      header,
+      decisions: new Map(),
+      steps: [],
+      seen: -1,
+    };
     return new Journal(path, openSync(path, 'a'), content);
   }
 
@@ -146,6 +164,13 @@ export class Journal<Plan> implements JournalContent<Plan> {
     const { earlier: _, ...line } = step;
     writeLine(this.#file, { ...line, replaces: last.hash });
     this.steps[this.steps.length - 1] = { ...step, earlier: [...last.earlier, last.hash] };
+  }
+
+  /** Once is enough. */
+  recordMined(step: number): void {
+    if (step <= this.#seen) return;
+    writeLine(this.#file, { mined: step });
+    this.#seen = step;
   }
 
   close(): void {
@@ -183,9 +208,10 @@ function parse<Plan>(path: string, text: string, plan: z.ZodType<Plan>): Journal
   }
   const decisions = new Map<string, string | number>();
   const steps: JournalStep[] = [];
+  let seen = -1;
   for (const [index, line] of rest.entries()) {
     const entry = z
-      .union([decisionSchema, resignedSchema, stepSchema, replanSchema])
+      .union([decisionSchema, resignedSchema, stepSchema, replanSchema, minedSchema])
       .safeParse(jsonOf(line));
     if (!entry.success)
       throw new DeployError(`the journal ${path} is damaged at line ${index + 2}`);
@@ -193,6 +219,11 @@ function parse<Plan>(path: string, text: string, plan: z.ZodType<Plan>): Journal
       header.data.plan = entry.data.plan;
     } else if ('decision' in entry.data) {
       decisions.set(entry.data.decision, entry.data.value);
+    } else if ('mined' in entry.data) {
+      seen = entry.data.mined;
+      if (seen >= steps.length) {
+        throw new DeployError(`the journal ${path} lacks a step before line ${index + 2}`);
+      }
     } else if ('replaces' in entry.data) {
       const { replaces, ...step } = entry.data;
       const last = steps.at(-1);
@@ -208,7 +239,7 @@ function parse<Plan>(path: string, text: string, plan: z.ZodType<Plan>): Journal
       steps.push({ ...entry.data, earlier: [] });
     }
   }
-  return { path, header: header.data, decisions, steps };
+  return { path, header: header.data, decisions, steps, seen };
 }
 
 function jsonOf(line: string): unknown {

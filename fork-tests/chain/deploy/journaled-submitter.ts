@@ -69,6 +69,7 @@ export function submitJournaled(options: JournaledOptions): Submitter {
     const fresh = known === undefined || anew;
     const step = fresh ? await sign(options, index, what, request, known) : known;
     const receipt = await settle(options, step, request, fresh);
+    journal.recordMined(index);
     if (receipt.status !== 'success') {
       throw new DeployError(
         `step ${index + 1} (${what}) was mined and reverted: ${step.hash}. ${wordsOf(options).reverted}`,

@@ -8,7 +8,6 @@ import { loadWallets } from '../../../runtime/keys/wallets.ts';
 import { lockFolder } from '../../start/lock.ts';
 import type { ReadClient } from '../client.ts';
 import { DeployError } from './errors.ts';
-import type { JournalHeader } from './journal.ts';
 import type { DeployConfig } from './options.ts';
 
 /** Takes a line for the operator. */
@@ -70,21 +69,5 @@ export function deploymentIn({ DEPLOYMENT_FILE: path }: DeployConfig): Deploymen
     return readDeployment(path);
   } catch (error) {
     throw new DeployError(error instanceof Error ? error.message : String(error), error);
-  }
-}
-
-/** Throws unless the block that the journal began above is this chain's. */
-export async function assertSameChain(
-  client: ReadClient,
-  path: string,
-  { anchor }: Pick<JournalHeader<unknown>, 'anchor'>,
-): Promise<void> {
-  const blockNumber = BigInt(anchor.number);
-  const head = await client.getBlockNumber();
-  const hash = head < blockNumber ? null : (await client.getBlock({ blockNumber })).hash;
-  if (hash !== anchor.hash) {
-    throw new DeployError(
-      `the deployment in ${path} is of another chain: block ${blockNumber} here is not the one there. Move the journal away to begin anew`,
-    );
   }
 }

@@ -9,9 +9,9 @@ import { discoverMarket } from '../live/discover.ts';
 import { livePlan } from '../live/plan.ts';
 import { DeployError } from './errors.ts';
 import type { JournalContent, JournalHeader } from './journal.ts';
-import { assertSameChain } from './operator.ts';
 import type { DeployConfig } from './options.ts';
 import { type BasketPlan, type ProtocolPlan, planSchema, planText, seedNeeds } from './plan.ts';
+import { assertSameChain } from './same-chain.ts';
 import { emptyAddresses } from './verify-externals.ts';
 
 /** Blocks below the head from which a journal's chain is recognised: none of them is reorganised. */
@@ -102,14 +102,15 @@ export async function assertResumable(
   client: ReadClient,
   { address }: LocalAccount,
   config: DeployConfig,
-  { path, header }: JournalContent<ProtocolPlan>,
+  journal: JournalContent<ProtocolPlan>,
 ): Promise<void> {
+  const { path, header } = journal;
   if (header.deployer !== address) {
     throw new DeployError(
       `the deployment in ${path} is of the key of ${header.deployer}, and this one is of ${address}`,
     );
   }
-  await assertSameChain(client, path, header);
+  await assertSameChain(client, journal);
   for (const [role, option] of ROLES) {
     const asked = config[option];
     if (asked === undefined || getAddress(asked) === header.plan[role]) continue;
