@@ -1,5 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { copyProject, solidity } from '../proof/copy.ts';
 import { renderGenerated } from './generate.ts';
 
 describe('generated ABIs and bytecode', () => {
@@ -13,5 +16,18 @@ describe('generated ABIs and bytecode', () => {
     expect(readdirSync(folder).toSorted()).toEqual(
       files.map(({ path }) => path.slice(path.lastIndexOf('/') + 1)).toSorted(),
     );
+  });
+
+  it('are none where a source does not compile', { timeout: 300_000 }, () => {
+    const folder = mkdtempSync(join(tmpdir(), 'generate-'));
+    try {
+      const project = copyProject(folder);
+      appendFileSync(join(project, 'src', 'Constants.sol'), 'contract {');
+      // What an earlier build left is not taken for this one.
+      cpSync(join(solidity, 'out'), join(project, 'out'), { recursive: true });
+      expect(() => renderGenerated(project)).toThrow(/forge build/);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 });

@@ -1,11 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { forgeBinary, root, solidity } from '../proof/copy.ts';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const solidity = join(root, 'contracts-abi', 'solidity');
 const require = createRequire(import.meta.url);
 
 /** Our own contracts. */
@@ -85,12 +83,14 @@ function render(name: string, abi: unknown[], own: Artifact | null): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Compiles with forge and returns what the generated folder should hold, without writing it. */
-export function renderGenerated(): GeneratedFile[] {
-  const bin = join(root, 'node_modules', '.bin', 'forge');
+/**
+ * Compiles with forge and returns what the generated folder should hold, without writing it. Throws where a source does
+ * not compile: artifacts of an earlier build may lie about.
+ */
+export function renderGenerated(project = solidity): GeneratedFile[] {
   // The compiler's path in foundry.toml is relative to the working folder.
-  execFileSync(bin, ['build', '--skip', 'test'], {
-    cwd: solidity,
+  execFileSync(forgeBinary(), ['build', '--skip', 'test'], {
+    cwd: project,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const files: GeneratedFile[] = [];
@@ -98,7 +98,7 @@ export function renderGenerated(): GeneratedFile[] {
     files.push({ path: join(root, 'contracts-abi', 'generated', `${camel(name)}.ts`), text });
   };
   for (const name of OWN) {
-    const artifact = readArtifact(join(solidity, 'out', `${name}.sol`, `${name}.json`));
+    const artifact = readArtifact(join(project, 'out', `${name}.sol`, `${name}.json`));
     add(name, render(name, artifact.abi, artifact));
   }
   for (const [name, path] of Object.entries(EXTERNAL)) {
