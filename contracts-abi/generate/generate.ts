@@ -19,6 +19,7 @@ const OWN = [
   'CoverMarket',
   'AccountsGenesis',
   'AccountFactory',
+  'AccountSetup',
   'SessionModule',
   'CoverModule',
   // Of test chains (src/testing): never deployed to a live one.

@@ -10,6 +10,7 @@ export * from './scheduleEscrow.ts';
 export * from './coverMarket.ts';
 export * from './accountsGenesis.ts';
 export * from './accountFactory.ts';
+export * from './accountSetup.ts';
 export * from './sessionModule.ts';
 export * from './coverModule.ts';
 export * from './localToken.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Abi, Hex } from 'viem';
+import { type Abi, type Hex, keccak256, slice } from 'viem';
 
 const require = createRequire(import.meta.url);
 
@@ -31,14 +31,21 @@ export function genuine(name: GenuineContract): Artifact {
 }
 
 /**
- * Multicall3's creation bytecode as viem carries it. viem does not export it, hence the path; the runtime code that
- * it leaves is the one at the canonical address of every chain.
+ * Multicall3's creation bytecode as viem carries it, of the same source as what stands at the canonical address of live
+ * chains and of another build. viem does not export it, hence the path.
  */
 export async function multicall3Creation(): Promise<Hex> {
   const viem = dirname(require.resolve('viem/package.json'));
   const url = pathToFileURL(join(viem, '_esm', 'constants', 'contracts.js')).href;
   const constants = (await import(url)) as { multicall3Bytecode: Hex };
   return constants.multicall3Bytecode;
+}
+
+/** Code hashes of Multicall3: at the canonical address of live chains, and as viem's build leaves it on local ones. */
+export async function multicall3Hashes(): Promise<Hex[]> {
+  // Its constructor is one word, and all that follows is what stays.
+  const built = keccak256(slice(await multicall3Creation(), 32));
+  return ['0xd5c15df687b16f2ff992fc8d767b4216323184a2bbc6ee2f9c398c318e770891', built];
 }
 
 /** Paths of everything that is read here, for the cache key of a built state. */

@@ -8,6 +8,7 @@ import type { ReadClient } from '../client.ts';
 
 export type OwnContract =
   | 'accountFactory'
+  | 'accountSetup'
   | 'basketRegistry'
   | 'basketVault'
   | 'basketZapper'

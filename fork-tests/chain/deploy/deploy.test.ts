@@ -403,6 +403,63 @@ describe('--verify', () => {
     await run.site.client.revert({ id: snapshot });
   });
 
+  test('without a journal refuses a factory whose accounts run another set-up', async () => {
+    const { client } = run.site;
+    const { accountFactory: address } = run.deployment;
+    const snapshot = await client.snapshot();
+    const setup = await client.readContract({
+      address,
+      abi: accountFactoryAbi,
+      functionName: 'accountSetup',
+    });
+    const ours = (await client.getCode({ address: setup })) as Hex;
+    const code = (await client.getCode({ address })) as Hex;
+    const impostor = privateKeyToAccount(generatePrivateKey()).address;
+    const bytecode = code.replaceAll(bare(setup), bare(impostor)) as Hex;
+    await client.setCode({ address, bytecode });
+    expect(await verifyWith(run.deployment)).toContain(
+      `code of the AccountSetup of accountFactory ${address}: "no contract"`,
+    );
+    // One byte of it is another.
+    const other = ours.replace('14', '15') as Hex;
+    expect(other).not.toBe(ours);
+    await client.setCode({ address: impostor, bytecode: other });
+    expect(await verifyWith(run.deployment)).toMatch(
+      new RegExp(`code of the AccountSetup of accountFactory ${address}: "other code from byte`),
+    );
+    // Whose it is does not matter, as long as it is ours.
+    await client.setCode({ address: impostor, bytecode: ours });
+    const path = join(mkdtempSync(join(dirname(run.site.deploymentFile), 'ours-')), 'it.json');
+    writeFileSync(path, JSON.stringify(run.deployment));
+    const same = await run.site.call({ DEPLOYMENT_FILE: path }, '--verify');
+    expect(same).toMatchObject({ code: 0, err: '' });
+    await client.revert({ id: snapshot });
+  });
+
+  const bare = (address: Address) => address.slice(2).toLowerCase();
+
+  test('refuses another Multicall3, and says of another QuoterV2 that it is none of the published build', async () => {
+    const { client } = run.site;
+    const { multicall3, quoterV2 } = run.deployment;
+    const verify = () => run.site.call({}, '--verify');
+    expect((await verify()).out).not.toContain('QuoterV2');
+    const snapshot = await client.snapshot();
+    // CHAINID, MSTORE, RETURN, whatever it is asked.
+    await client.setCode({ address: multicall3, bytecode: '0x4660005260206000f3' });
+    const refused = await verify();
+    expect(refused.code).toBe(1);
+    expect(refused.err).toMatch(/^ {2}code of Multicall3: "0x\w{64}", expected "0xd5c15df6/m);
+    await client.revert({ id: snapshot });
+
+    const again = await client.snapshot();
+    const code = (await client.getCode({ address: quoterV2 })) as Hex;
+    await client.setCode({ address: quoterV2, bytecode: `${code.slice(0, -2)}34` as Hex });
+    const told = await verify();
+    expect(told).toMatchObject({ code: 0, err: '' });
+    expect(told.out).toContain(`code of QuoterV2 ${quoterV2} is not the build that Uniswap`);
+    await client.revert({ id: again });
+  });
+
   test('with the journal beside the file names every power that moved', async () => {
     const snapshot = await run.site.client.snapshot();
     expect(await run.site.call({}, '--verify')).toMatchObject({ code: 0, err: '' });

@@ -1,13 +1,21 @@
 /** Whether what the protocol stands on is what it should be, before anything is built on it. */
-import { type Abi, type Address, erc20Abi, keccak256, toFunctionSelector } from 'viem';
+import {
+  type Abi,
+  type Address,
+  erc20Abi,
+  type Hex,
+  hexToBytes,
+  keccak256,
+  toFunctionSelector,
+} from 'viem';
 import {
   quoterV2Abi,
   swapRouter02Abi,
   uniswapV3FactoryAbi,
 } from '../../../contracts-abi/generated/index.ts';
 import type { ReadClient } from '../client.ts';
-import { genuine } from './artifacts.ts';
-import { addressViews, type Check, compare, reader } from './checks.ts';
+import { genuine, multicall3Hashes } from './artifacts.ts';
+import { addressViews, type Check, compare, oneOf, reader } from './checks.ts';
 import type { PlannedExternals } from './plan.ts';
 
 /** Throws a DifferenceError that lists every external which is not what it should be. */
@@ -77,9 +85,9 @@ export async function verifyExternals(
       expected: weth,
     },
     {
-      what: 'chain id by Multicall3',
-      actual: read(externals.multicall3, MULTICALL3_VIEW, 'getChainId'),
-      expected: BigInt(await client.getChainId()),
+      what: 'code of Multicall3',
+      actual: codeHash(client, externals.multicall3),
+      expected: oneOf(...(await multicall3Hashes())),
     },
     ...safes.flatMap(([name, address]): Check[] =>
       address === null
@@ -87,14 +95,42 @@ export async function verifyExternals(
         : [
             {
               what: `code of ${name}`,
-              actual: client
-                .getCode({ address })
-                .then((code) => (code === undefined ? null : keccak256(code))),
+              actual: codeHash(client, address),
               expected: keccak256(genuine(name).deployedBytecode),
             },
           ],
     ),
   ]);
+}
+
+async function codeHash(client: ReadClient, address: Address): Promise<Hex | null> {
+  const code = await client.getCode({ address });
+  return code === undefined ? null : keccak256(code);
+}
+
+/**
+ * Whether QuoterV2 is the published build, its two immutables aside (their getters are checked above). It is not known of
+ * every chain that another build is wrong, so this is for the operator to judge.
+ * @returns what to say of it; null: nothing.
+ */
+export async function otherQuoter(client: ReadClient, address: Address): Promise<string | null> {
+  const standing = hexToBytes((await client.getCode({ address })) ?? '0x');
+  const published = hexToBytes(genuine('QuoterV2').deployedBytecode);
+  const isPublished =
+    standing.length === published.length &&
+    standing.every((byte, index) => byte === published[index] || inWord(published, index));
+  return isPublished
+    ? null
+    : `code of QuoterV2 ${address} is not the build that Uniswap publishes: whoever put it there may say any price in a quote`;
+}
+
+/** Where an immutable goes: the operand of a PUSH32 of nothing. */
+function inWord(code: Uint8Array, index: number): boolean {
+  for (let start = Math.max(1, index - 31); start <= index; start += 1) {
+    const isPush32 = code[start - 1] === 0x7f;
+    if (isPush32 && code.subarray(start, start + 32).every((byte) => byte === 0)) return true;
+  }
+  return false;
 }
 
 /** Those at whose address nothing stands. */
@@ -128,13 +164,3 @@ async function lackingIn(
     return item?.type !== 'function' || !code.includes(toFunctionSelector(item).slice(2));
   });
 }
-
-const MULTICALL3_VIEW = [
-  {
-    type: 'function',
-    name: 'getChainId',
-    stateMutability: 'view',
-    inputs: [],
-    outputs: [{ type: 'uint256' }],
-  },
-] as const;

@@ -21,7 +21,7 @@ import { coverSharers } from './cover-steps.ts';
 import type { Externals } from './externals.ts';
 import type { ProtocolPlan } from './plan.ts';
 import { isNoAnswer } from './settle.ts';
-import { verifyExternals } from './verify-externals.ts';
+import { otherQuoter, verifyExternals } from './verify-externals.ts';
 
 type ListedBasket = Deployment['baskets'][number];
 
@@ -55,7 +55,7 @@ export async function verifyContracts(client: ReadClient, deployment: Deployment
 
 /**
  * Throws a DifferenceError that lists every difference between the deployment file and the chain.
- * @returns what this node could not tell, a line each.
+ * @returns what could not be told and what the operator should judge, a line each.
  */
 export async function verifyStanding(
   client: ReadClient,
@@ -80,11 +80,14 @@ export async function verifyStanding(
     ...historyChecks(client, read, deployment, before),
     ...deployment.baskets.flatMap((basket) => weightChecks(read, basket)),
   ]);
+  const quoter = await otherQuoter(client, quoterV2);
+  const told = quoter === null ? [] : [quoter];
   return before === UNKNOWN
     ? [
+        ...told,
         `startBlock ${deployment.startBlock} is judged by the baskets' beginnings alone, to the second: this node keeps no state of the block before it`,
       ]
-    : [];
+    : told;
 }
 
 /** What the account factory builds every account from. The file does not name it, and the factory's code does not tell. */
@@ -132,7 +135,18 @@ function codeChecks(client: ReadClient, deployment: Deployment): Check[] {
     ...deployment.baskets.map(({ ticker, vault }) =>
       check(`vault ${ticker}`, vault, 'basketVault'),
     ),
+    {
+      what: `code of the AccountSetup of accountFactory ${deployment.accountFactory}`,
+      actual: setupCode(client, deployment),
+      expected: AS_BUILT,
+    },
   ];
+}
+
+/** What every new account runs as itself, whatever it is: the factory's own code does not tell. */
+async function setupCode(client: ReadClient, { accountFactory }: Deployment): Promise<string> {
+  const setup = await reader(client)(accountFactory, accountFactoryAbi, 'accountSetup');
+  return await judgeCode(client, setup as Address, 'accountSetup');
 }
 
 /** What each contract says the others are; every one of these is immutable. */
