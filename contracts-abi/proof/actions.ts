@@ -106,6 +106,7 @@ export const ACTIONS: Record<string, readonly string[]> = {
     'buy',
     'cancel',
     'cover without a holding refused',
+    'first grant refused',
     'forged signature refused',
     'move the market',
     'open for another',

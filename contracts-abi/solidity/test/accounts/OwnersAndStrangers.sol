@@ -252,6 +252,37 @@ abstract contract OwnersAndStrangers is KeyActs {
         (bool ok,) = opened.call(_asOwner(someone, stranger));
         assertFalse(ok, "a stranger controls the account");
         _succeed("open for another");
+        _refusedFirstGrant(seed >> 8, opened, someone, stranger);
+    }
+
+    /// The factory brings a first grant, to whom alone controls the account: not after a grant, not to a former owner,
+    /// to one of two, or to who must ask another (rule 15, invariant 20).
+    function _refusedFirstGrant(uint256 seed, address opened, address someone, address stranger) private {
+        _try("first grant refused");
+        bytes memory change;
+        if (!module.grantOf(opened, key).active) {
+            address heir = address(uint160(uint256(keccak256(abi.encode("heir", opened)))));
+            change = [
+                abi.encodeCall(ISafeOwner.swapOwner, (SENTINEL, someone, heir)),
+                abi.encodeCall(ISafeOwner.addOwnerWithThreshold, (heir, 1)),
+                abi.encodeCall(ISafeOwner.addOwnerWithThreshold, (heir, 2))
+            ][seed % 3];
+            vm.prank(someone);
+            ISafeOwner(opened)
+                .execTransaction(
+                    opened, 0, change, 0, 0, 0, 0, address(0), payable(address(0)), _approval(someone)
+                );
+        }
+        // Nor does the factory hand over as someone's what someone does not control.
+        (bool ok,) = address(factory).call(abi.encodeCall(factory.open, (someone)));
+        assertEq(ok, change.length == 0, "opened what another controls");
+        ISessionModule.GrantTerms memory terms = coverTerms();
+        terms.key = stranger;
+        vm.prank(someone);
+        (ok,) = address(factory).call(abi.encodeCall(factory.openAndGrant, (terms)));
+        assertFalse(ok, "a first grant to whom the account is not, or a second one");
+        assertEq(module.grantOf(opened, stranger).epoch, 0);
+        _succeed("first grant refused");
     }
 
     // ---------------------------------------------------------------- time and market
@@ -301,10 +332,15 @@ abstract contract OwnersAndStrangers is KeyActs {
 
     /// A Safe transaction that is good only when `itsOwner` sends it.
     function _asOwner(address itsOwner, address to) private pure returns (bytes memory) {
-        bytes memory approval = abi.encodePacked(uint256(uint160(itsOwner)), uint256(0), uint8(1));
         return abi.encodeCall(
-            ISafeOwner.execTransaction, (to, 0, "", 0, 0, 0, 0, address(0), payable(address(0)), approval)
+            ISafeOwner.execTransaction,
+            (to, 0, "", 0, 0, 0, 0, address(0), payable(address(0)), _approval(itsOwner))
         );
+    }
+
+    /// Safe's pre-validated signature of the sender.
+    function _approval(address itsOwner) private pure returns (bytes memory) {
+        return abi.encodePacked(uint256(uint160(itsOwner)), uint256(0), uint8(1));
     }
 
     function _only(address who_) private pure returns (address[] memory owners) {

@@ -25,6 +25,7 @@ abstract contract ZapperBooks is ZapperFixture {
     struct Before {
         uint256[3] cash;
         uint256[3] shares;
+        uint256[3] parts; // constituents but USDG, all added up
         uint256 treasury;
         uint256 market; // USDG in the pools, in the vault and in `_pockets`
         uint256 supply;
@@ -168,6 +169,18 @@ abstract contract ZapperBooks is ZapperFixture {
             uint256 got = people[i] == trade.to ? shares : 0;
             assertEq(now_.shares[i], before.shares[i] + got, "shares of a person");
         }
+        _checkLeftovers(trade, before, now_);
+    }
+
+    /// What swaps bring or leave beyond the trade goes to who is named for it, and to nobody else.
+    function _checkLeftovers(Trade memory trade, Before memory before, Before memory now_) private view {
+        for (uint256 i; i < 3; ++i) {
+            if (people[i] == trade.refundTo) {
+                assertGe(now_.parts[i], before.parts[i], "constituents of who gets what is left");
+            } else {
+                assertEq(now_.parts[i], before.parts[i], "constituents of a person");
+            }
+        }
     }
 
     function _checkSale(Trade memory trade, Before memory before, uint256 net, uint256 gross, uint256 fee)
@@ -186,6 +199,7 @@ abstract contract ZapperBooks is ZapperFixture {
             uint256 sold = people[i] == trade.payer ? trade.shares : 0;
             assertEq(now_.shares[i], before.shares[i] - sold, "shares of a person");
         }
+        _checkLeftovers(trade, before, now_);
     }
 
     /// None while the treasury cannot be paid.
@@ -198,12 +212,23 @@ abstract contract ZapperBooks is ZapperFixture {
             before.cash[i] = usdg.balanceOf(people[i]);
             before.shares[i] = trade.vault.balanceOf(people[i]);
         }
+        before.parts = _parts(trade.vault);
         before.treasury = usdg.balanceOf(treasury);
         before.market = usdg.balanceOf(address(trade.vault));
         for (uint256 i; i < pools.length; ++i) {
             before.market += usdg.balanceOf(address(pools[i]));
         }
         before.market += _pockets();
+    }
+
+    function _parts(BasketVault vault) private view returns (uint256[3] memory parts) {
+        IBasketVault.Constituent[] memory constituents = vault.constituents();
+        for (uint256 j; j < constituents.length; ++j) {
+            if (constituents[j].token == address(usdg)) continue;
+            for (uint256 i; i < 3; ++i) {
+                parts[i] += TestToken(constituents[j].token).balanceOf(people[i]);
+            }
+        }
     }
 
     /// USDG of a market beyond the pools.
