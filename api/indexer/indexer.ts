@@ -6,6 +6,8 @@
  * 4. A node that lags answers without its newest logs: the last blocks are read again in every step.
  * 5. Logs count only if the block that ends their range had the same hash before and after they were read, and the
  *    range before it ends in the block that it ended in: ranges of two chains never follow one another.
+ * 6. Near the head, where chains part, nothing hangs on a single answer: the blocks there are linked by their parents
+ *    to the head of the run, and cursor and logs have to be of them.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
@@ -13,6 +15,7 @@ import { type Address, BlockNotFoundError, type Hex, type PublicClient } from 'v
 import { inChainOrder, LogReader } from '../../runtime/chain/log-reader.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { ReadinessResult } from '../../runtime/readiness.ts';
+import { ChainTail, type Header } from './chain-tail.ts';
 import {
   type Checkpoint,
   type CheckpointTables,
@@ -54,8 +57,6 @@ export type IndexerOptions<DB extends IndexerTables> = {
   maxLagMs: number;
 };
 
-type Head = { block: number; hash: Hex };
-
 /** What one range holds, ready to be written. */
 type Step<DB> = {
   to: number;
@@ -72,7 +73,7 @@ type Step<DB> = {
 /** What a range follows. */
 type Place = {
   vaults: ReadonlySet<Address>;
-  /** Block up to which the rows are there, or will be when the range's are written; null: none, or seen just now. */
+  /** Block up to which the rows are there, or will be when the range's are written; null: none, or linked to the head. */
   known: Checkpoint | null;
   further?: { block: number; hash: Hex | null };
 };
@@ -103,6 +104,7 @@ export class Indexer<DB extends IndexerTables> {
   readonly #options: IndexerOptions<DB>;
   readonly #reader: LogReader;
   readonly #heads: HeadWatch;
+  readonly #tail: ChainTail;
   #cursor: Checkpoint | null = null;
   #head = 0;
   #started = false;
@@ -115,6 +117,7 @@ export class Indexer<DB extends IndexerTables> {
     this.#options = options;
     this.#reader = new LogReader(options);
     this.#heads = new HeadWatch({ logger: options.logger, patienceMs: options.maxLagMs });
+    this.#tail = new ChainTail(options.client, Math.max(options.startBlock - 1, 0));
   }
 
   /** Counts up whenever rows may have changed. */
@@ -168,7 +171,10 @@ export class Indexer<DB extends IndexerTables> {
     this.#head = head.block;
     this.#options.onHead(head.block);
     this.#heads.saw(head.block, this.#cursor?.block ?? null, this.caughtUp);
+    await this.#tail.leadTo(head);
     if (!(await this.#undoReorg(head))) return;
+    // A node behind the rows has nothing to add to them.
+    if (head.block < this.height) return;
     const { overlap, startBlock } = this.#options;
     const next = (this.#cursor?.block ?? startBlock - 1) + 1;
     await this.#readTo(Math.max(next - overlap, startBlock), head);
@@ -206,17 +212,14 @@ export class Indexer<DB extends IndexerTables> {
   }
 
   /** Range by range; the node works on the next ones while the store takes this one. */
-  async #readTo(from: number, head: Head): Promise<void> {
+  async #readTo(from: number, head: Header): Promise<void> {
     let position = from;
     let coming: Coming<DB>[] = [];
     while (position <= head.block) {
       if (coming.length === 0) {
-        // Under the head of this run the rows were looked at just now: they cannot move unseen where it holds.
-        const isHeld = position === from && position + this.#reader.range > head.block;
-        const place = {
-          vaults: this.#options.vaults.known,
-          known: isHeld ? null : this.#cursor,
-        };
+        const cursor = this.#cursor;
+        const isLinked = cursor !== null && this.#tail.at(cursor.block) === cursor.hash;
+        const place = { vaults: this.#options.vaults.known, known: isLinked ? null : cursor };
         coming = [new Coming(this.#readAt(position, head, place))];
       }
       while (coming.length <= RANGES_AHEAD) {
@@ -245,18 +248,15 @@ export class Indexer<DB extends IndexerTables> {
   }
 
   /** The range from `position` on, as long as the node takes it. */
-  async #readAt(position: number, head: Head, given: Place): Promise<Step<DB>> {
-    let place = given;
+  async #readAt(position: number, head: Header, place: Place): Promise<Step<DB>> {
     for (;;) {
       const step = await this.#read(position, head, place);
       if (step !== null) return step;
-      // A shorter one does not reach the head, which would vouch for the rows.
-      place = { ...place, known: place.known ?? this.#cursor };
     }
   }
 
   /** The range after one that is being read; null where there is none. */
-  #readAfter(before: Promise<Step<DB> | null> | undefined, head: Head): Promise<Step<DB> | null> {
+  #readAfter(before: Promise<Step<DB> | null> | undefined, head: Header): Promise<Step<DB> | null> {
     const coming = (async () => {
       const step = (await before) ?? null;
       if (step === null || step.to >= head.block) return null;
@@ -301,13 +301,18 @@ export class Indexer<DB extends IndexerTables> {
     return new Routing(this.#options.projections, this.#options.vaults, known);
   }
 
-  async #headNow(): Promise<Head> {
+  async #headNow(): Promise<Header> {
     const head = await this.#options.client.getBlock({ blockTag: 'latest' });
-    return { block: Number(head.number), hash: head.hash };
+    return { block: Number(head.number), hash: head.hash, parentHash: head.parentHash };
   }
 
-  /** The hash at a height; null when the node has no such block (yet). */
-  async #hashAt(block: number): Promise<Hex | null> {
+  /** The hash at a height on the chain of this run's head; null when the node has no such block (yet). */
+  async #hashOf(block: number): Promise<Hex | null> {
+    return this.#tail.at(block) ?? (await this.#hashNow(block));
+  }
+
+  /** What the node says of a height now. */
+  async #hashNow(block: number): Promise<Hex | null> {
     try {
       return (await this.#options.client.getBlock({ blockNumber: BigInt(block) })).hash;
     } catch (error) {
@@ -317,10 +322,10 @@ export class Indexer<DB extends IndexerTables> {
   }
 
   /** False when this node cannot tell yet whether our cursor is on its chain: wait. */
-  async #undoReorg(head: Head): Promise<boolean> {
+  async #undoReorg(head: Header): Promise<boolean> {
     const cursor = this.#cursor;
     if (cursor === null) return true;
-    const here = cursor.block === head.block ? head.hash : await this.#hashAt(cursor.block);
+    const here = cursor.block > head.block ? null : await this.#hashOf(cursor.block);
     if (here === cursor.hash) return true;
     const from = here === null ? await this.#otherBelow(head) : cursor.block;
     if (from === null) return false;
@@ -339,17 +344,17 @@ export class Indexer<DB extends IndexerTables> {
    * ours at a height that it has tells which.
    * @returns that height where the chain has another block there; null where it does not, or nothing tells.
    */
-  async #otherBelow(head: Head): Promise<number | null> {
+  async #otherBelow(head: Header): Promise<number | null> {
     const [ours] = await checkpointsBelow(this.#ownDb(), head.block + 1, 1);
     if (ours === undefined) return null;
-    const here = ours.block === head.block ? head.hash : await this.#hashAt(ours.block);
+    const here = await this.#hashOf(ours.block);
     return here === null || here === ours.hash ? null : ours.block;
   }
 
   async #commonAncestor(below: number): Promise<number> {
     const known = await checkpointsBelow(this.#ownDb(), below, FORK_SEARCH);
     for (const { block, hash } of known) {
-      if ((await this.#hashAt(block)) === hash) return block;
+      if ((await this.#hashOf(block)) === hash) return block;
     }
     return this.#options.startBlock - 1;
   }
@@ -376,19 +381,20 @@ export class Indexer<DB extends IndexerTables> {
   }
 
   /** One range from `from` on; null when the node refused it and the next try is shorter. */
-  async #read(from: number, head: Head, place: Place): Promise<Step<DB> | null> {
+  async #read(from: number, head: Header, place: Place): Promise<Step<DB> | null> {
     const to = this.#endOf(from, head);
     const { known, further } = place;
-    const hash = (further?.block === to ? further.hash : null) ?? (await this.#hashOf(to, head));
+    const hash = (further?.block === to ? further.hash : null) ?? (await this.#hashOf(to));
     let logs = await this.#reader.read(this.#routing(place.vaults).filter, from, to);
     if (logs === null) return null;
     const found = this.#options.vaults.newIn(logs, place.vaults);
     if (found.length > 0) logs = [...logs, ...(await this.#logsOf(found, to))].sort(inChainOrder);
+    this.#makeSureOfTail(logs);
     const next = this.#endOf(to + 1, head);
     // The chain moved under the read: the next run sees the reorg and starts from a sound place.
     const before = known === null ? [] : [known];
     const [nextHash] = await Promise.all([
-      this.#hashOf(next, head),
+      this.#hashOf(next),
       ...[{ block: to, hash }, ...before].map((block) => this.#makeSure(block)),
     ]);
     const vaults = found.length === 0 ? place.vaults : new Set([...place.vaults, ...found]);
@@ -414,18 +420,23 @@ export class Indexer<DB extends IndexerTables> {
     return rows;
   }
 
-  #endOf(from: number, head: Head): number {
+  #endOf(from: number, head: Header): number {
     return Math.min(from + this.#reader.range - 1, head.block);
-  }
-
-  async #hashOf(block: number, head: Head): Promise<Hex | null> {
-    return block === head.block ? head.hash : await this.#hashAt(block);
   }
 
   /** @throws when another block is there. */
   async #makeSure({ block, hash }: { block: number; hash: string | null }): Promise<void> {
-    if (hash !== null && (await this.#hashAt(block)) === hash) return;
+    if (hash !== null && (await this.#hashNow(block)) === hash) return;
     throw new Error(`block ${block} changed while the logs around it were read`);
+  }
+
+  /** @throws when a log near the head is of a block that the head's chain does not have. */
+  #makeSureOfTail(logs: readonly IndexedLog[]): void {
+    for (const { block, blockHash } of logs) {
+      const linked = this.#tail.at(block);
+      if (linked === null || linked === blockHash) continue;
+      throw new Error(`a node told of a log in a block ${block} that was replaced`);
+    }
   }
 
   /** Everything of vaults that were appended just now: they lived before, and so did their shares. */

@@ -279,13 +279,71 @@ describe('the rows', () => {
     expect(await followed.dump()).toBe(await freshRows());
   });
 
+  test.for([0, 12, 50])(
+    'are of one chain, though a replica that is still on the replaced one answers once, overlap %i',
+    async (overlap) => {
+      const database = await databaseUrl('SQLite', `replaced-${overlap}`);
+      const followed = await index({ database, through: proxy.url, overlap });
+      await followed.catchUp();
+      const before = followed.indexer.height;
+      await story.transfer('alice', story.address('dave'), SHARE / 4n);
+      await fork.warp(1);
+      await fork.warp(1);
+      const range = { fromBlock: hexBlock(before + 1), toBlock: hexBlock(before + 1) };
+      const replacedLogs = await rpc(fork.url, 'eth_getLogs', [range]);
+      await followed.catchUp();
+      const cursor = followed.indexer.height;
+      const replaced = new Map<number, unknown>();
+      for (let block = before; block <= cursor; block += 1) {
+        const answer = await rpc(fork.url, 'eth_getBlockByNumber', [hexBlock(block), false]);
+        replaced.set(block, answer);
+      }
+      await rpc(fork.url, 'anvil_reorg', [cursor - before, []]);
+      await fork.warp(1);
+      await fork.warp(1);
+      const fresh = await freshRows();
+      // One that has just begun asks for each: whether the cursor still stands among them.
+      for (const [block, result] of replaced) {
+        const copy = join(folder, `copy-${block}.db`);
+        await sql`vacuum into ${sql.lit(copy)}`.execute(followed.store.db);
+        const begun = await index({ database: `file:${copy}`, through: proxy.url, overlap });
+        const rule = proxy.on(
+          'eth_getBlockByNumber',
+          { where: ([asked]) => Number(asked) === block, times: 1 },
+          { fault: 'result', result },
+        );
+        await begun.catchUp();
+        expect(rule.hits).toBe(1);
+        expect(await begun.dump()).toBe(fresh);
+        rule.remove();
+      }
+      await followed.catchUp();
+      expect(await followed.dump()).toBe(fresh);
+
+      await fork.warp(1);
+      const late = await index({ through: proxy.url, overlap });
+      const rule = proxy.on(
+        'eth_getLogs',
+        { where: ([asked]) => (asked as Range).address.length > 20, times: 1 },
+        {
+          fault: 'rewrite',
+          rewrite: (reply) => ({
+            ...reply,
+            result: [...(reply.result as RpcLog[]), ...(replacedLogs as RpcLog[])],
+          }),
+        },
+      );
+      await late.catchUp();
+      expect(rule.hits).toBe(1);
+      expect(await late.dump()).toBe(await freshRows());
+    },
+  );
+
   test.for(['SQLite', 'PostgreSQL'] as const)(
     'of a chain that went back and grows anew go at once, below the old height; of a lagging node none, on %s',
     async (kind) => {
-      const followed = await index({
-        database: await databaseUrl(kind, 'anew'),
-        through: proxy.url,
-      });
+      const database = await databaseUrl(kind, 'anew');
+      const followed = await index({ database, through: proxy.url });
       await followed.catchUp();
       const kept = await followed.dump();
       const epoch = await readEpoch(followed.store.db);
@@ -307,7 +365,12 @@ describe('the rows', () => {
           { fault: 'result', result: null },
         );
         await followed.sync();
-        expect([stale.hits > 0, missing.hits > 0]).toEqual([true, true]);
+        const hits = stale.hits;
+        // One that begins knows the rows alone.
+        const begun = await index({ database, through: proxy.url });
+        await begun.sync();
+        expect([hits > 0, stale.hits > hits]).toEqual([true, true]);
+        expect(begun.indexer.caughtUp).toBe(false);
         stale.remove();
         missing.remove();
       }
@@ -369,6 +432,7 @@ describe('the rows', () => {
     await fork.warp(5);
     await fork.warp(5);
     await fork.warp(5);
+    appended.blockHash = (await fork.client.getBlock({ blockNumber: BigInt(at) })).hash;
     await growing.catchUp();
     const grown = await growing.dump();
     // Old blocks were read again: rows came where none were.

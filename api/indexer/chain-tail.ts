@@ -1,0 +1,92 @@
+/**
+ * The newest blocks of the chain, each the parent of the next: hashes asked for one by one may come from replicas on
+ * different chains, and do not link then. What is in here is one chain, that of the head it was led up to last.
+ */
+import { BlockNotFoundError, type Hex, type PublicClient } from 'viem';
+
+export type Header = { block: number; hash: Hex; parentHash: Hex };
+
+/** Blocks behind the head: deeper than any reorg of a chain whose blocks one sequencer orders. */
+const REACH = 64;
+/** A replica that lags does not know the newest parents yet; another one does. */
+const TRIES = 3;
+
+export class ChainTail {
+  readonly #client: Pick<PublicClient, 'getBlock'>;
+  readonly #floor: number;
+  readonly #hashes = new Map<number, Hex>();
+  #top = -1;
+
+  /** Reaches down to `floor` at most. */
+  constructor(client: Pick<PublicClient, 'getBlock'>, floor: number) {
+    this.#client = client;
+    this.#floor = floor;
+  }
+
+  /** The hash of a block on the chain of the last head; null above it, and further below it than the tail reaches. */
+  at(block: number): Hex | null {
+    return this.#hashes.get(block) ?? null;
+  }
+
+  /**
+   * Leads the tail up to a head. One that is a block of the tail already changes nothing: its node lags.
+   * @throws when the parents of the head cannot be had: the tail is as it was.
+   */
+  async leadTo(head: Header): Promise<void> {
+    if (this.at(head.block) === head.hash) return;
+    const below = Math.max(head.block - REACH, this.#floor);
+    const from = this.#top < head.block && this.#top > below ? this.#top + 1 : below;
+    const headers = (await this.#byNumber(from, head)) ?? (await this.#byParents(below, head));
+    // Whatever lies above is of another chain.
+    for (let block = head.block + 1; block <= this.#top; block += 1) this.#hashes.delete(block);
+    for (const { block, hash } of headers) this.#hashes.set(block, hash);
+    for (const block of this.#hashes.keys()) if (block < below) this.#hashes.delete(block);
+    this.#top = head.block;
+  }
+
+  /** The blocks from `from` to the head; null where they are not of one chain with what is there. */
+  async #byNumber(from: number, head: Header): Promise<Header[] | null> {
+    const numbers = Array.from({ length: head.block - from }, (_, index) => from + index);
+    const below = await Promise.all(
+      numbers.map((number) => this.#header({ blockNumber: BigInt(number) })),
+    );
+    const headers: Header[] = [];
+    for (const header of [...below, head]) {
+      if (header === null) return null;
+      const parent = headers.at(-1)?.hash ?? this.at(header.block - 1);
+      if (parent !== null && header.parentHash !== parent) return null;
+      headers.push(header);
+    }
+    return headers;
+  }
+
+  /** From the head down to a block of the tail: by their hashes, which name one chain whoever answers. */
+  async #byParents(below: number, head: Header): Promise<Header[]> {
+    const headers = [head];
+    for (let last = head; last.block > below; ) {
+      if (this.at(last.block - 1) === last.parentHash) return headers;
+      last = await this.#parentOf(last);
+      headers.push(last);
+    }
+    return headers;
+  }
+
+  async #parentOf({ block, parentHash }: Header): Promise<Header> {
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const parent = await this.#header({ blockHash: parentHash });
+      if (parent !== null) return parent;
+    }
+    throw new Error(`the node does not show the parent of block ${block}`);
+  }
+
+  async #header(which: { blockNumber: bigint } | { blockHash: Hex }): Promise<Header | null> {
+    try {
+      const { number, hash, parentHash } = await this.#client.getBlock(which);
+      return { block: Number(number), hash, parentHash };
+    } catch (error) {
+      // expected of a replica that lags
+      if (error instanceof BlockNotFoundError) return null;
+      throw error;
+    }
+  }
+}
