@@ -105,6 +105,8 @@ export class Indexer<DB extends IndexerTables> {
   readonly #reader: LogReader;
   readonly #heads: HeadWatch;
   readonly #tail: ChainTail;
+  /** The tail reaches the head of this run. */
+  #linked: Promise<void> = Promise.resolve();
   #cursor: Checkpoint | null = null;
   #head = 0;
   #started = false;
@@ -171,7 +173,10 @@ export class Indexer<DB extends IndexerTables> {
     this.#head = head.block;
     this.#options.onHead(head.block);
     this.#heads.saw(head.block, this.#cursor?.block ?? null, this.caughtUp);
-    await this.#tail.leadTo(head);
+    this.#linked = this.#tail.leadTo(head);
+    // Without rows there is nothing to hold against it yet: the first logs can be on their way meanwhile.
+    if (this.#cursor === null) this.#linked.catch(() => undefined);
+    else await this.#linked;
     if (!(await this.#undoReorg(head))) return;
     // A node behind the rows has nothing to add to them.
     if (head.block < this.height) return;
@@ -389,6 +394,7 @@ export class Indexer<DB extends IndexerTables> {
     if (logs === null) return null;
     const found = this.#options.vaults.newIn(logs, place.vaults);
     if (found.length > 0) logs = [...logs, ...(await this.#logsOf(found, to))].sort(inChainOrder);
+    await this.#linked;
     this.#makeSureOfTail(logs);
     const next = this.#endOf(to + 1, head);
     // The chain moved under the read: the next run sees the reorg and starts from a sound place.
