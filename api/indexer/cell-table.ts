@@ -46,6 +46,9 @@ export function cellTable(rows: readonly object[], names: readonly string[]): Ce
     }
     bytes.write(line, index * size);
   }
+  // SQLite's length of a text ends at the first of these.
+  if (bytes.includes(0))
+    throw new Error('a row of an insert has text that cannot be written: it holds NUL');
   return { bytes, rows: rows.length, columns };
 }
 

@@ -119,11 +119,10 @@ it.each([
   ['more than a number holds', 2 ** 53],
   ['a bigint', 1n],
   ['half a character', '\ud800'],
+  ['a text that holds NUL', 'a\0b'],
 ])('refuses %s rather than write something else', async (_name, value) => {
   const bent = rows.slice(0, 400);
   bent[399] = { block: 9, log_index: 9, amount: value as unknown as string, note: null };
-  await expect(insertRows(store.db, 'many', bent)).rejects.toThrow(
-    'a row of an insert has no value',
-  );
+  await expect(insertRows(store.db, 'many', bent)).rejects.toThrow('a row of an insert has');
   expect(await dump('many')).toEqual([]);
 });

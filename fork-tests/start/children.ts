@@ -60,7 +60,7 @@ export function startChild(options: ChildOptions): Child {
     kill: () => signal('SIGKILL'),
     stop: async (deadlineMs) => {
       if (child.exitCode === null && child.signalCode === null) {
-        if (child.pid !== undefined) process.kill(child.pid, 'SIGTERM');
+        child.kill('SIGTERM');
         const timer = setTimeout(() => signal('SIGKILL'), deadlineMs);
         await exited;
         clearTimeout(timer);

@@ -4,10 +4,11 @@
  * data live in .data/start-<chain port>, which goes with it (the cached chain state in .cache stays, it is what makes
  * the next start quick).
  */
-import { appendFileSync, mkdirSync, rmdirSync, rmSync } from 'node:fs';
+import { appendFileSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, loadConfig, loadEnvFile } from '../../runtime/config.ts';
+import { makeFolder } from '../../runtime/make-folder.ts';
 import { type Child, startChild } from './children.ts';
 import { lockFolder } from './lock.ts';
 import { readableLine } from './log.ts';
@@ -72,7 +73,7 @@ async function main(): Promise<void> {
   }
   // Rows of an earlier run speak of another chain: a run that was killed may have left its folder.
   rmSync(data, { recursive: true, force: true });
-  mkdirSync(data, { recursive: true });
+  makeFolder(data);
   const children: Child[] = [];
   let stopping = false;
 
@@ -108,7 +109,7 @@ async function main(): Promise<void> {
       env: { ...process.env, ...env },
       onLine: (line) => {
         if (config.START_LOG_FILE !== undefined) {
-          mkdirSync(dirname(config.START_LOG_FILE), { recursive: true });
+          makeFolder(dirname(config.START_LOG_FILE));
           appendFileSync(config.START_LOG_FILE, `${line}\n`);
         }
         onLine?.(line);

@@ -2,8 +2,9 @@
  * A file that lines are appended to, with the one before it as `<path>.1`: both together never exceed the bound, and
  * each begins with the line that explains the rest.
  */
-import { appendFile, mkdir, open, rename, stat } from 'node:fs/promises';
+import { appendFile, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeFolder } from '../../runtime/make-folder.ts';
 
 export type RecordFile = {
   /**
@@ -27,7 +28,7 @@ export function createRecordFile(options: {
   let size: number | null = null;
 
   async function begin(): Promise<number> {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path));
     const held = await sizeOf(path);
     // A process that was killed may have left half a line; ours begins on its own.
     const first = `${held > 0 && !(await endsWithNewline(path, held)) ? '\n' : ''}${head()}`;

@@ -5,8 +5,9 @@
  * taken away and nothing before it is; one process at a time has the file.
  */
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
+import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeFolder } from '../../runtime/make-folder.ts';
 import { lockSqlite } from '../../runtime/store/sqlite.ts';
 import { type Journal, JournalError, type JournalRecord, readRecord } from './journal.ts';
 
@@ -25,7 +26,7 @@ export type FileJournal = Journal & {
  * @example const journal = await openFileJournal('.data/agent.journal');
  */
 export async function openFileJournal(path: string): Promise<FileJournal> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   const lock = lockSqlite({ path, inMemory: false });
   let file: FileHandle;
   let records: unknown[];

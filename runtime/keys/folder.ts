@@ -7,7 +7,6 @@ import {
   closeSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -48,11 +47,6 @@ export function readKeystore(
     // expected: no permission, or gone since the listing
     return { tag: 'unreadable', code: (error as NodeJS.ErrnoException).code ?? 'unreadable' };
   }
-}
-
-/** Makes the folder for its owner alone; one that exists keeps its mode. @throws the system's error */
-export function makeFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
 }
 
 /** Whether others than the owner may read what is at `path`. */

@@ -5,12 +5,12 @@
  * machine. libsql binds `undefined` silently as NULL and keeps a `_metadata` key in rows of `.get()`: the first is
  * refused here, the second avoided by `.all()`.
  */
-import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Dialect, SqliteDatabase, SqliteStatement } from 'kysely';
 import Database from 'libsql';
 import { faultLine } from '../fault-line.ts';
+import { makeFolder } from '../make-folder.ts';
 import { bound } from './bound.ts';
 import { StoreError, StoreHeldError } from './errors.ts';
 import { OffThreadDialect } from './off-thread.ts';
@@ -36,7 +36,7 @@ export function sqlitePath(url: string): SqliteFile {
  */
 export function openSqlite(file: SqliteFile, options: { readOnly?: boolean } = {}): Dialect {
   return told(file.path, () => {
-    if (!file.inMemory) mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
+    if (!file.inMemory) makeFolder(dirname(file.path));
     const raw = new Database(file.path);
     const dialect = dialectOf(raw, file.path);
     try {
@@ -135,7 +135,7 @@ export function lockSqlite(file: SqliteFile): { release(): void } {
   if (file.inMemory) return { release: () => undefined };
   const path = `${file.path}.lock`;
   const lock = told(path, () => {
-    mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(file.path));
     return new Database(path);
   });
   try {

@@ -2,7 +2,8 @@
 import { realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { loadConfig } from '../../config.ts';
-import { lockFolder, makeFolder, othersMayRead, removeUnfinished } from '../folder.ts';
+import { lockFolder, othersMayRead, removeUnfinished } from '../folder.ts';
+import { makeFolder } from '../../make-folder.ts';
 import type { KeyCommand } from './arguments.ts';
 import { listKeys, listText } from './list.ts';
 import { KeyCommandError, keyCommandSchema } from './options.ts';
