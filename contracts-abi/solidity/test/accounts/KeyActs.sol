@@ -146,14 +146,15 @@ abstract contract KeyActs is KeyBooks {
         return (whole - golfs) * (buy ? 9_995 : 10_005) / 10_000 * 1e18 / units[0];
     }
 
-    /// One thing wrong with an otherwise fair trade.
+    /// One thing wrong with an otherwise fair trade; some of them it may survive.
     function _spoiled(ISessionModule.Action memory action, uint256 seed)
         internal
-        returns (ISessionModule.Action memory)
+        returns (ISessionModule.Action memory, bool mayRun)
     {
         SwapCall[] memory swaps = abi.decode(action.data, (SwapCall[]));
         uint256 index = seed % 2;
         uint256 way = (seed >> 4) % 13;
+        mayRun = way == 2 || way == 5 || way == 11;
         if (way == 0) {
             SwapCall[] memory fewer = new SwapCall[](1);
             fewer[0] = swaps[index];
@@ -180,7 +181,7 @@ abstract contract KeyActs is KeyBooks {
         } else if (way == 7) {
             action.kind = uint8(2 + (seed >> 32) % 254);
         } else if (way == 8) {
-            action.slippageBps++;
+            action.slippageBps = uint16(bound(seed >> 32, uint256(action.slippageBps) + 1, 10_000));
         } else if (way == 9) {
             action.nonce = (seed << 160) | uint160(action.nonce); // some other space
         } else if (way == 10) {
@@ -197,7 +198,7 @@ abstract contract KeyActs is KeyBooks {
         } else {
             action.data = abi.encodePacked(seed, action.data);
         }
-        return action;
+        return (action, mayRun);
     }
 
     // ---------------------------------------------------------------- cover

@@ -206,6 +206,11 @@ abstract contract KeyBooks is CoverActions, HandlerStats {
         assertEq(s.epoch, module.grantOf(account, keys[s.who]).epoch, "an action of another epoch ran");
         assertEq(usdg.balanceOf(relayer), relayerBefore + s.fee, "the fee is not exact");
         if (!s.cover) {
+            assertLe(
+                s.slippageBps,
+                module.grantOf(account, keys[s.who]).maxSlippageBps,
+                "a slippage that was not granted"
+            );
             assertTrue(
                 TradeBounds.spotIsNear(spot, oracle.referenceNav(s.vault)),
                 "traded while spot was off (rule 4)"

@@ -263,15 +263,16 @@ abstract contract OwnersAndStrangers is KeyActs {
         if (!module.grantOf(opened, key).active) {
             address heir = address(uint160(uint256(keccak256(abi.encode("heir", opened)))));
             change = [
-                abi.encodeCall(ISafeOwner.swapOwner, (SENTINEL, someone, heir)),
                 abi.encodeCall(ISafeOwner.addOwnerWithThreshold, (heir, 1)),
-                abi.encodeCall(ISafeOwner.addOwnerWithThreshold, (heir, 2))
+                abi.encodeCall(ISafeOwner.addOwnerWithThreshold, (heir, 2)),
+                abi.encodeCall(ISafeOwner.swapOwner, (SENTINEL, someone, heir))
             ][seed % 3];
-            vm.prank(someone);
-            ISafeOwner(opened)
-                .execTransaction(
-                    opened, 0, change, 0, 0, 0, 0, address(0), payable(address(0)), _approval(someone)
-                );
+            _changeOwners(opened, someone, change);
+            // Of several owners the newest comes first: here it is the caller.
+            if (seed % 3 == 2 && seed >> 8 & 3 != 0) {
+                change = abi.encodeCall(ISafeOwner.addOwnerWithThreshold, (someone, 1 + (seed >> 16 & 1)));
+                _changeOwners(opened, heir, change);
+            }
         }
         // Nor does the factory hand over as someone's what someone does not control.
         (bool ok,) = address(factory).call(abi.encodeCall(factory.open, (someone)));
@@ -283,6 +284,12 @@ abstract contract OwnersAndStrangers is KeyActs {
         assertFalse(ok, "a first grant to whom the account is not, or a second one");
         assertEq(module.grantOf(opened, stranger).epoch, 0);
         _succeed("first grant refused");
+    }
+
+    function _changeOwners(address safe, address owner, bytes memory change) private {
+        vm.prank(owner);
+        ISafeOwner(safe)
+            .execTransaction(safe, 0, change, 0, 0, 0, 0, address(0), payable(address(0)), _approval(owner));
     }
 
     // ---------------------------------------------------------------- time and market

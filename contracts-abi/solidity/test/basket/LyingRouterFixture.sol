@@ -43,9 +43,9 @@ abstract contract LyingRouterFixture is ZapperBooks {
         liar.list(address(token), price);
     }
 
-    /// The liar's and his friend's USDG counts as the market's: it went where the trade sent it.
-    function _pockets() internal view override returns (uint256) {
-        return usdg.balanceOf(address(liar)) + usdg.balanceOf(thief);
+    /// What the liar and his friend hold counts as the market's: it went where the trade sent it.
+    function _pockets(TestToken token) internal view override returns (uint256) {
+        return token.balanceOf(address(liar)) + token.balanceOf(thief);
     }
 
     function _fundBuy(Trade memory trade) internal override {

@@ -26,6 +26,7 @@ abstract contract ZapperBooks is ZapperFixture {
         uint256[3] cash;
         uint256[3] shares;
         uint256[3] parts; // constituents but USDG, all added up
+        uint256 elsewhere; // of these, what neither the three, the market nor the zapper holds
         uint256 treasury;
         uint256 market; // USDG in the pools, in the vault and in `_pockets`
         uint256 supply;
@@ -174,6 +175,7 @@ abstract contract ZapperBooks is ZapperFixture {
 
     /// What swaps bring or leave beyond the trade goes to who is named for it, and to nobody else.
     function _checkLeftovers(Trade memory trade, Before memory before, Before memory now_) private view {
+        assertEq(now_.elsewhere, before.elsewhere, "constituents of somebody else");
         for (uint256 i; i < 3; ++i) {
             if (people[i] == trade.refundTo) {
                 assertGe(now_.parts[i], before.parts[i], "constituents of who gets what is left");
@@ -212,27 +214,35 @@ abstract contract ZapperBooks is ZapperFixture {
             before.cash[i] = usdg.balanceOf(people[i]);
             before.shares[i] = trade.vault.balanceOf(people[i]);
         }
-        before.parts = _parts(trade.vault);
+        (before.parts, before.elsewhere) = _parts(trade.vault);
         before.treasury = usdg.balanceOf(treasury);
         before.market = usdg.balanceOf(address(trade.vault));
         for (uint256 i; i < pools.length; ++i) {
             before.market += usdg.balanceOf(address(pools[i]));
         }
-        before.market += _pockets();
+        before.market += _pockets(usdg);
     }
 
-    function _parts(BasketVault vault) private view returns (uint256[3] memory parts) {
+    function _parts(BasketVault vault) private view returns (uint256[3] memory parts, uint256 elsewhere) {
         IBasketVault.Constituent[] memory constituents = vault.constituents();
         for (uint256 j; j < constituents.length; ++j) {
-            if (constituents[j].token == address(usdg)) continue;
+            TestToken token = TestToken(constituents[j].token);
+            if (token == usdg) continue;
+            uint256 placed =
+                token.balanceOf(address(vault)) + token.balanceOf(address(zapper)) + _pockets(token);
             for (uint256 i; i < 3; ++i) {
-                parts[i] += TestToken(constituents[j].token).balanceOf(people[i]);
+                uint256 held = token.balanceOf(people[i]);
+                (parts[i], placed) = (parts[i] + held, placed + held);
             }
+            for (uint256 i; i < pools.length; ++i) {
+                placed += token.balanceOf(address(pools[i]));
+            }
+            elsewhere += token.totalSupply() - placed;
         }
     }
 
-    /// USDG of a market beyond the pools.
-    function _pockets() internal view virtual returns (uint256) {}
+    /// What a market holds beyond the pools.
+    function _pockets(TestToken token) internal view virtual returns (uint256) {}
 
     function _fundBuy(Trade memory trade) internal virtual {
         usdg.mint(trade.payer, trade.cash);
