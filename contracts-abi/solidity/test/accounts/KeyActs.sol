@@ -154,7 +154,7 @@ abstract contract KeyActs is KeyBooks {
         SwapCall[] memory swaps = abi.decode(action.data, (SwapCall[]));
         uint256 index = seed % 2;
         uint256 way = (seed >> 4) % 13;
-        mayRun = way == 2 || way == 5 || way == 11;
+        mayRun = way == 1 || way == 2 || way == 5 || way == 11; // 1: MIXED holds alfa
         if (way == 0) {
             SwapCall[] memory fewer = new SwapCall[](1);
             fewer[0] = swaps[index];
