@@ -70,6 +70,41 @@ describe('sizing by a budget', () => {
     );
   });
 
+  it('pays pools that round amount and fee by themselves enough for what it promises', () => {
+    const fee = fc.constantFrom(100n, 500n, 3_000n, 10_000n);
+    /** Base units of USDG for a trillion of the token. */
+    const price = fc.bigInt({ min: 10n ** 5n, max: 10n ** 9n });
+    const flatPools = fc.array(fc.record({ price, fee }), { minLength: 1, maxLength: 8 });
+    const TRILLION = 10n ** 12n;
+    const MILLION = 1_000_000n;
+    fc.assert(
+      fc.property(flatPools, fc.bigInt({ min: 10n ** 6n, max: 10n ** 9n }), (pools, budget) => {
+        const exactOutput = ({ price: at, fee: part }: (typeof pools)[number], units: bigint) => {
+          const amount = mulDivUp(units, at, TRILLION);
+          return amount + mulDivUp(amount, part, MILLION - part);
+        };
+        const exactInput = ({ price: at, fee: part }: (typeof pools)[number], amount: bigint) =>
+          (((amount * (MILLION - part)) / MILLION) * TRILLION) / at;
+        const guess = (budget * TRILLION) / pools.reduce((sum, pool) => sum + pool.price, 0n);
+        const samples = [90n, 99n, 110n].map((percent) => {
+          const shares = (guess * percent) / 100n;
+          return {
+            shares,
+            units: pools.map(() => shares),
+            costs: pools.map((pool) => [exactOutput(pool, shares)]),
+          };
+        });
+        const sized = sizeByBudget(samples, budget, (_constituent, shares) => shares);
+        if (sized.tag !== 'sized') throw new Error(sized.tag);
+        expect(sized.spent).toBeLessThanOrEqual(budget);
+        for (const [index, pool] of pools.entries()) {
+          const got = exactInput(pool, sized.legs[index]?.amountIn ?? 0n);
+          expect(got).toBeGreaterThanOrEqual(sized.shares);
+        }
+      }),
+    );
+  });
+
   it('spends the budget between two sizes, but for what a unit costs', () => {
     const parts = [flat(100n), flat(300n)];
     const samples = [9_000n, 11_000n].map((shares) => sample(parts, shares));

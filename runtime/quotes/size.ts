@@ -4,7 +4,9 @@
  * The cost of n base units of a constituent along one route is convex in n (pools only get dearer). So between two
  * quoted amounts the straight line lies at or above the true cost: buying by the line never yields less than the shares
  * it promises. The line runs over the token's own base units, not over shares: shares ask for whole units, and one of a
- * token with 8 decimals may be worth a tenth of a cent. The origin (nothing, at no cost) is a quoted amount too.
+ * token with 8 decimals may be worth a tenth of a cent. The origin (nothing, at no cost) is a quoted amount too. What
+ * a pool asks lies up to two base units of USDG above the curve, since it rounds amount and fee up by themselves: the
+ * line may touch the curve where the quotes at its ends were hardly rounded, so that much is added between them.
  */
 import { mulDivUp } from '../../contracts-abi/rounding.ts';
 
@@ -110,11 +112,15 @@ function lineOf(low: Bound | null, high: Bound, constituent: number): Line | nul
   return from === null || fromUnits === undefined ? null : { route, fromUnits, toUnits, from, to };
 }
 
+/** USDG base units: once for the amount, once for the fee. */
+const POOL_ROUNDING = 2n;
+
 function costAt({ fromUnits, toUnits, from, to }: Line, units: bigint): bigint {
   // Both sizes take the same whole units.
   if (toUnits <= fromUnits || units >= toUnits) return to;
   if (units <= fromUnits) return from;
-  return from + mulDivUp(to - from, units - fromUnits, toUnits - fromUnits);
+  const cost = from + mulDivUp(to - from, units - fromUnits, toUnits - fromUnits) + POOL_ROUNDING;
+  return cost < to ? cost : to;
 }
 
 /** Steps down to a size that fits. What whole units cost above the line may not fall in a small step: each is bolder. */
