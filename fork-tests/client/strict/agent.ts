@@ -3,7 +3,8 @@ import { hashTypedData } from 'viem';
 import { addr, flag, hex, int, unixSeconds, url, wei, words } from './formats.ts';
 import { chainId, ticker } from './marks.ts';
 import { tuple } from './collections.ts';
-import { type Infer, literal, nothing, object, type Rule } from './shape.ts';
+import { type Infer, literal, object, type Rule } from './shape.ts';
+import { domain, EIP712_DOMAIN, member, unsimulated } from './unsigned.ts';
 
 const sessionFields = {
   owner: addr,
@@ -59,9 +60,6 @@ const action = object({
 });
 export type SignedAction = Infer<typeof action>;
 
-/** One field of a struct, in its place. */
-const member = (name: string, type: string) => object({ name: literal(name), type: literal(type) });
-
 const ACTION = tuple(
   member('account', 'address'),
   member('key', 'address'),
@@ -75,23 +73,8 @@ const ACTION = tuple(
   member('deadline', 'uint48'),
   member('fee', 'uint256'),
 );
-/** Signers that follow eth_signTypedData_v4 ask for it; others leave it out. */
-const EIP712_DOMAIN = tuple(
-  member('name', 'string'),
-  member('version', 'string'),
-  member('chainId', 'uint256'),
-  member('verifyingContract', 'address'),
-);
-
-const domain = object({
-  name: literal('basket account'),
-  version: literal('1'),
-  chainId,
-  verifyingContract: addr,
-});
-
 const typedData = object({
-  domain,
+  domain: domain('basket account'),
   types: object({ Action: ACTION }, { ours: { EIP712Domain: EIP712_DOMAIN } }),
   primaryType: literal('Action'),
   message: action,
@@ -146,7 +129,7 @@ export const trade = object(
     action,
     typedData,
     relayerUrl: url,
-    simulation: object({ ok: nothing, skipped: words }, { absent: ['gas', 'reason'] }),
+    simulation: unsimulated,
   },
   { rules: tradeRules },
 );

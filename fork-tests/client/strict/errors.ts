@@ -14,6 +14,8 @@ const fixed = (status: number, retryable = false): Row => ({
 
 const isBuild = ({ path }: Asked): boolean => path.startsWith('/v1/tx/');
 const isAgent = ({ path }: Asked): boolean => path.startsWith('/v1/agent/');
+const isAgentCover = ({ path }: Asked): boolean => path === '/v1/agent/cover';
+const isBook = ({ path }: Asked): boolean => path.startsWith('/v1/cover/book/');
 const namesBasket = ({ path }: Asked): boolean =>
   /^\/v1\/(baskets|indexes|nav|cover\/book)\//.test(path);
 
@@ -33,17 +35,17 @@ export const ERRORS = {
   SESSION_LIMIT: { retryable: false, statuses: on(isAgent, 403) },
   ORDER_NOT_OPEN: {
     retryable: false,
-    statuses: ({ path }) => {
-      if (path === '/v1/tx/cancel') return [409];
-      return path === '/v1/agent/cover' ? [422] : [];
-    },
+    statuses: (asked) => (asked.path === '/v1/tx/cancel' ? [409] : on(isAgentCover, 422)(asked)),
   },
   NO_ROUTE: fixed(422),
   NO_REFERENCE: fixed(422),
   INSUFFICIENT_FUNDS: { retryable: false, statuses: on(isAgent, 422) },
-  NOT_A_HOLDER: { retryable: false, statuses: on(isAgent, 422) },
-  NO_COVER: { retryable: false, statuses: on(isAgent, 422) },
-  COVER_CLOSED: fixed(422),
+  NOT_A_HOLDER: { retryable: false, statuses: on(isAgentCover, 422) },
+  NO_COVER: { retryable: false, statuses: on(isAgentCover, 422) },
+  COVER_CLOSED: {
+    retryable: false,
+    statuses: on((asked) => isAgentCover(asked) || isBook(asked), 422),
+  },
   NOT_IMPLEMENTED: fixed(501),
   UPSTREAM: fixed(502, true),
   PAUSED: { retryable: true, statuses: () => [429, 503] },
