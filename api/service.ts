@@ -9,7 +9,10 @@ import type { LedgerTail } from './accounting/ledger-tail.ts';
 import type { RecentBalances } from './builds/recent-balances.ts';
 import type { Basket } from './catalog/catalog.ts';
 import type { NewestBlock } from './chain/newest-block.ts';
+import type { CoverIndex } from './cover/cover-index.ts';
 import type { UnpaidPositions } from './cover/payouts-unpaid.ts';
+import type { WeekendHistory } from './cover/weekends.ts';
+import type { CoverCalendar } from './cover/weeks.ts';
 import type { Indexer } from './indexer/indexer.ts';
 import type { DueIndex } from './jobs/due-index.ts';
 import type { Marks } from './marks/marks.ts';
@@ -24,6 +27,8 @@ export type PublicUrls = {
   base: string;
   /** Full URL of the relayer's execute route. */
   relayer: string;
+  /** Full URL of the relayer's cover route. */
+  relayerCover: string;
   approval: string;
   /** Shown to clients in the root document. */
   rpc: string;
@@ -38,6 +43,9 @@ export type Service = {
   orders: OrderIndex;
   due: DueIndex;
   unpaid: UnpaidPositions;
+  coverIndex: CoverIndex;
+  coverCalendar: CoverCalendar;
+  weekends: WeekendHistory;
   ledger: Ledger;
   accountBooks: AccountBooks;
   tail: LedgerTail;

@@ -17,7 +17,10 @@ import { NewestBlock } from './chain/newest-block.ts';
 import { repeat } from './chain/repeat.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import type { ApiConfig } from './config.ts';
+import { CoverIndex } from './cover/cover-index.ts';
 import { UnpaidPositions } from './cover/payouts-unpaid.ts';
+import { WeekendHistory } from './cover/weekends.ts';
+import { CoverCalendar } from './cover/weeks.ts';
 import { Indexer } from './indexer/indexer.ts';
 import { IndexLead } from './indexer/lead.ts';
 import { LogReader } from '../runtime/chain/log-reader.ts';
@@ -36,6 +39,7 @@ import { NonceLanes } from './session/nonces.ts';
 import { type ApiTables, apiMigrations } from './tables.ts';
 
 const EXECUTE_ROUTE = '/relay/v1/account/execute';
+const COVER_ROUTE = '/relay/v1/account/cover';
 const HTTP_CLOSE_MS = 5_000;
 /** A node that lags no further than this is answered from what is kept of an owner. */
 const KEPT_BELOW_BLOCKS = 1_000;
@@ -107,6 +111,11 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     maxLagMs: config.MARKS_STALE_AFTER_MS,
   });
   const storeState = watchedStore();
+  // The route itself is taken too.
+  const relayer = config.RELAYER_URL.endsWith(EXECUTE_ROUTE)
+    ? config.RELAYER_URL.slice(0, -EXECUTE_ROUTE.length)
+    : config.RELAYER_URL;
+  const coverIndex = new CoverIndex(store.db);
   const service: Service = {
     client,
     deployment,
@@ -117,6 +126,9 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     orders: new OrderIndex(store.db),
     due: new DueIndex(store.db),
     unpaid: new UnpaidPositions(store.db),
+    coverIndex,
+    coverCalendar: new CoverCalendar({ client, deployment }),
+    weekends: new WeekendHistory(store.db, coverIndex, navs),
     ledger: new Ledger(store.db, (vault, time) => navs.navAt(vault, time)),
     accountBooks: new AccountBooks(
       store.db,
@@ -129,9 +141,8 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     balances: new RecentBalances(),
     urls: {
       base: config.PUBLIC_BASE_URL,
-      relayer: config.RELAYER_URL.endsWith(EXECUTE_ROUTE)
-        ? config.RELAYER_URL
-        : `${config.RELAYER_URL}${EXECUTE_ROUTE}`,
+      relayer: `${relayer}${EXECUTE_ROUTE}`,
+      relayerCover: `${relayer}${COVER_ROUTE}`,
       approval: config.APPROVAL_URL ?? `${config.PUBLIC_BASE_URL}${APPROVE_PATH}`,
       // An operator's own endpoint may carry a key in its path: only its origin is told.
       rpc: config.CHAIN_RPC_PUBLIC ?? originOf(config.RPC_URLS[0]),

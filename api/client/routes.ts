@@ -113,6 +113,21 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     path: '/v1/jobs',
     takesInput: true,
   },
+  coverWeeks: {
+    method: 'get',
+    path: '/v1/cover/weeks',
+    takesInput: false,
+  },
+  coverBook: {
+    method: 'get',
+    path: '/v1/cover/book/{ticker}',
+    takesInput: true,
+  },
+  coverPositions: {
+    method: 'get',
+    path: '/v1/cover/positions/{account}',
+    takesInput: true,
+  },
   coverPayouts: {
     method: 'get',
     path: '/v1/cover/payouts',
@@ -126,6 +141,11 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   agentTrade: {
     method: 'post',
     path: '/v1/agent/trade',
+    takesInput: true,
+  },
+  agentCover: {
+    method: 'post',
+    path: '/v1/agent/cover',
     takesInput: true,
   },
 };

@@ -1,11 +1,15 @@
 /** Every endpoint of the api, in the order in which the documentation lists them. */
 import type { Endpoint } from '../http/endpoint.ts';
+import { agentCover } from './agent-cover.ts';
 import { agentSession } from './agent-session.ts';
 import { agentTrade } from './agent-trade.ts';
 import { approve } from './approve.ts';
 import { basket } from './basket.ts';
 import { baskets } from './baskets.ts';
+import { coverBook } from './cover-book.ts';
 import { coverPayouts } from './cover-payouts.ts';
+import { coverPositions } from './cover-positions.ts';
+import { coverWeeks } from './cover-weeks.ts';
 import { docs } from './docs.ts';
 import { health } from './health.ts';
 import { jobs } from './jobs.ts';
@@ -56,9 +60,13 @@ export const ENDPOINTS = [
   txCancel,
   sellRoutes,
   jobs,
+  coverWeeks,
+  coverBook,
+  coverPositions,
   coverPayouts,
   agentSession,
   agentTrade,
+  agentCover,
   approve,
 ] as const satisfies readonly Endpoint[];
 

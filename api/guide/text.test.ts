@@ -8,6 +8,7 @@ const facts: GuideFacts = {
   urls: {
     base: 'https://api.test/base',
     relayer: 'https://relay.test/relay/v1/account/execute',
+    relayerCover: 'https://relay.test/relay/v1/account/cover',
     approval: 'https://app.test/approve',
     rpc: 'https://rpc.test',
     explorer: 'https://explorer.test',

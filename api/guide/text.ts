@@ -6,10 +6,12 @@
 import type { Address } from 'viem';
 import {
   CHAIN_ID,
+  COVER_FEE_BPS,
   EXECUTOR_FEE_BPS,
   MAX_EXECUTOR_FEE_BPS,
   MAX_MANAGEMENT_FEE_BPS,
   MAX_NETWORK_FEE,
+  MAX_SESSION_COVER_COST_BPS,
   MAX_SESSION_SLIPPAGE_BPS,
   MIN_EXECUTOR_FEE,
   MIN_MANAGEMENT_FEE_BPS,
@@ -22,9 +24,13 @@ import {
 import { formatDecimal } from '../../contracts-abi/rounding.ts';
 import { ERROR_TABLE } from '../../runtime/errors.ts';
 import type { Basket } from '../catalog/catalog.ts';
+import { agentCover } from '../endpoints/agent-cover.ts';
 import { agentSession } from '../endpoints/agent-session.ts';
 import { agentTrade } from '../endpoints/agent-trade.ts';
 import { basket } from '../endpoints/basket.ts';
+import { coverBook } from '../endpoints/cover-book.ts';
+import { coverPositions } from '../endpoints/cover-positions.ts';
+import { coverWeeks } from '../endpoints/cover-weeks.ts';
 import { jobs } from '../endpoints/jobs.ts';
 import { markets } from '../endpoints/markets.ts';
 import { navHistory } from '../endpoints/nav-history.ts';
@@ -70,6 +76,7 @@ export function guideText(facts: GuideFacts): string {
     walletLoop(),
     restingOrders(facts),
     agentLoop(facts),
+    cover(facts),
     fees(),
     errors(facts),
   ].join('\n\n')}\n`;
@@ -137,6 +144,16 @@ The owner keeps the funds in an account and grants your key limits; you need no 
    - 400, 401, 403, 410, 422: nothing was sent. Follow next: rebuild or ask_owner.
    - 429, 503: nothing was sent; wait, POST the same bytes.
    - 409, 500, 502, 504, time-out, no answer: unclear. Call nonceUsed(account, nonce) on ${sessionModule}: true: done, do not repeat. false: POST the same signed action again; build anew only when it is unused and chain time is past deadline.`;
+}
+
+function cover({ urls }: GuideFacts): string {
+  return `## Weekend cover
+
+Pays the drop of a basket's ${minutes(REFERENCE_WINDOW)} average NAV over a weekend between fromBps and toBps: 300 to 1000 pays from -3%, in full at -10%. For holders; payouts come by themselves.
+
+1. ${route(coverWeeks)}: weeks, terms, tickers. ${route(coverBook)}?coverUsd=200: offers and a quote per range; history.fairPer1k is what past weekends paid. Prices: dollars per $1,000 of cover, plus ${percent(COVER_FEE_BPS)} of the premium.
+2. Agent, where coverEnabled: ${route(agentCover)} {"owner","key","action":"take","ticker","fromBps","toBps","coverUsd"}; "request" with "pricePer1k" waits for an underwriter, "cancel" with "listingId" takes it back. Sign as above, POST to ${urls.relayerCover}; nonceUsed is on the plan's module. At most ${percent(MAX_SESSION_COVER_COST_BPS)} of the cover, within its own daily limit.
+3. ${route(coverPositions)}: move, paidOut.`;
 }
 
 function fees(): string {

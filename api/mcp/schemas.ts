@@ -44,26 +44,29 @@ export function outputSchemaOf(...answers: readonly [z.ZodType, ...z.ZodType[]])
 }
 
 /**
- * One flat object for requests that differ by `kind`: most hosts show a model the properties of the root alone. Each
+ * One flat object for requests that differ by `name`: most hosts show a model the properties of the root alone. Each
  * field says which kinds take it; the kind's own schema still decides.
  */
-export function inputSchemaByKind(kinds: Readonly<Record<string, InputSchema>>): InputSchema {
+export function inputSchemaByKind(
+  name: string,
+  kinds: Readonly<Record<string, InputSchema>>,
+): InputSchema {
   const properties: Record<string, JsonObject> = {
-    kind: { type: 'string', enum: Object.keys(kinds) },
+    [name]: { type: 'string', enum: Object.keys(kinds) },
   };
   const taking = new Map<string, string[]>();
   for (const [kind, schema] of Object.entries(kinds)) {
-    for (const [name, property] of Object.entries(schema.properties)) {
-      properties[name] ??= property;
-      const takers = taking.get(name) ?? [];
-      takers.push(schema.required.includes(name) ? `${kind} (required)` : kind);
-      taking.set(name, takers);
+    for (const [field, property] of Object.entries(schema.properties)) {
+      properties[field] ??= property;
+      const takers = taking.get(field) ?? [];
+      takers.push(schema.required.includes(field) ? `${kind} (required)` : kind);
+      taking.set(field, takers);
     }
   }
-  for (const [name, takers] of taking) {
-    const own = properties[name]?.description;
+  for (const [field, takers] of taking) {
+    const own = properties[field]?.description;
     const text = typeof own === 'string' ? `${own} ` : '';
-    properties[name] = { ...properties[name], description: `${text}For ${takers.join(', ')}.` };
+    properties[field] = { ...properties[field], description: `${text}For ${takers.join(', ')}.` };
   }
-  return { type: 'object', properties, required: ['kind'] };
+  return { type: 'object', properties, required: [name] };
 }

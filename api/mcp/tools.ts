@@ -1,13 +1,16 @@
 /**
- * The tools of wire.md, MCP tools. Each takes what its HTTP route takes and answers the route's JSON; the cover tools
- * come with the cover routes. Descriptions are read by a model that may see nothing else: units, order of steps, and
+ * The tools of wire.md, MCP tools. Each takes what its HTTP route takes and answers the route's JSON. Descriptions are read by a model that may see nothing else: units, order of steps, and
  * what an answer means stand there.
  */
 import { z } from 'zod';
 import { ApiError } from '../../runtime/errors.ts';
+import { agentCover } from '../endpoints/agent-cover.ts';
 import { agentSession } from '../endpoints/agent-session.ts';
 import { agentTrade } from '../endpoints/agent-trade.ts';
 import { basket } from '../endpoints/basket.ts';
+import { coverBook } from '../endpoints/cover-book.ts';
+import { coverPositions } from '../endpoints/cover-positions.ts';
+import { coverWeeks } from '../endpoints/cover-weeks.ts';
 import { markets } from '../endpoints/markets.ts';
 import { navHistory } from '../endpoints/nav-history.ts';
 import { orders } from '../endpoints/orders.ts';
@@ -20,6 +23,7 @@ import { txSell } from '../endpoints/tx-sell.ts';
 import { wallet } from '../endpoints/wallet.ts';
 import type { RouteContext } from '../http/context.ts';
 import { type Endpoint, invoke, type RawInput } from '../http/endpoint.ts';
+import { coverBookQuery } from '../schemas/cover.ts';
 import { addressPath, navHistoryQuery, tickerPath } from '../schemas/reads.ts';
 import { navSummaryBody } from '../schemas/responses/nav-history.ts';
 import { inputSchemaByKind, inputSchemaOf, outputSchemaOf } from './schemas.ts';
@@ -165,7 +169,7 @@ const orderTool: Tool = {
   title: 'Build an order',
   description:
     'Unsigned transactions for a resting order, by kind. limit: USDG goes into escrow and buys when the 10-minute average NAV is at or below triggerNav (none: at once). exit: shares go into escrow and are sold at stopNav (stop-loss), tpNav (take-profit) or whichever comes first. cancel: takes an open order back out of escrow. Nothing is sent; send approval first where it is not null, then tx.',
-  inputSchema: inputSchemaByKind(orderInputs),
+  inputSchema: inputSchemaByKind('kind', orderInputs),
   outputSchema: outputSchemaOf(txLimit.response, txExit.response, txCancel.response),
   openWorld: true,
   run: (context, { kind, ...input }) => {
@@ -173,19 +177,52 @@ const orderTool: Tool = {
       .enum(Object.keys(orderKinds) as OrderKind[], { error: 'expected limit, exit or cancel' })
       .safeParse(kind);
     if (!known.success) throw new ApiError('BAD_REQUEST', 'kind: expected limit, exit or cancel');
-    refuseFieldsOfOthers(known.data, input);
+    refuseFieldsOfOthers('an order of kind', orderInputs, known.data, input);
     return invoke(orderKinds[known.data], context, { body: input });
   },
 };
 
+type Inputs = Readonly<Record<string, { properties: JsonObject }>>;
+
 /** A stop on a limit buy would not be placed: better refused than left out without a word. */
-function refuseFieldsOfOthers(kind: OrderKind, input: JsonObject): void {
-  for (const name of Object.keys(orderTool.inputSchema.properties as JsonObject)) {
-    if (name in input && !(name in orderInputs[kind].properties)) {
-      throw new ApiError('BAD_REQUEST', `${name}: not part of an order of kind ${kind}`);
+function refuseFieldsOfOthers(what: string, inputs: Inputs, kind: string, given: JsonObject): void {
+  for (const name of Object.values(inputs).flatMap(({ properties }) => Object.keys(properties))) {
+    if (name in given && !(name in (inputs[kind]?.properties ?? {}))) {
+      throw new ApiError('BAD_REQUEST', `${name}: not part of ${what} ${kind}`);
     }
   }
 }
+
+const coverInputs = {
+  weeks: inputSchemaOf(z.object({})),
+  book: inputSchemaOf(tickerPath.extend(coverBookQuery.shape), {
+    account: 'The buyer, whose own offers are left out of quotes; of positions, whose they are.',
+    coverUsd: 'Whole dollars of cover to quote.',
+  }),
+  positions: inputSchemaOf(coverPositions.params),
+};
+type CoverView = keyof typeof coverInputs;
+
+const coverTool: Tool = {
+  name: 'cover',
+  title: 'Weekend cover',
+  description:
+    "Cover pays the drop of a basket's 10-minute average NAV over a weekend between fromBps and toBps (300 to 1000: from -3%, in full at -10%). Prices: dollars per $1,000 of cover, plus 1% of the premium. weeks: what trades now, terms, baskets. book: offers by range; history.fairPer1k is what past weekends paid; with coverUsd each range has a quote. positions: bought, underwritten, open; payouts come by themselves.",
+  inputSchema: inputSchemaByKind('view', coverInputs),
+  outputSchema: outputSchemaOf(coverWeeks.response, coverBook.response, coverPositions.response),
+  openWorld: true,
+  run: (context, { view, ...input }) => {
+    const known = z.enum(Object.keys(coverInputs) as CoverView[]).safeParse(view);
+    if (!known.success) {
+      throw new ApiError('BAD_REQUEST', 'view: expected weeks, book or positions');
+    }
+    refuseFieldsOfOthers('the view', coverInputs, known.data, input);
+    if (known.data === 'weeks') return invoke(coverWeeks, context, {});
+    if (known.data === 'positions') return invoke(coverPositions, context, { params: input });
+    const { ticker, ...query } = input;
+    return invoke(coverBook, context, { params: { ticker }, query });
+  },
+};
 
 const guideTool: Tool = {
   name: 'guide',
@@ -226,6 +263,17 @@ const agentTradeTool: Tool = {
   run: (context, input) => invoke(agentTrade, context, { body: input }),
 };
 
+const agentCoverTool: Tool = {
+  name: 'agent_cover',
+  title: 'Build an agent cover action',
+  description:
+    "An unsigned cover action of an agent's key for a basket that the account holds. take buys from the book, request waits for an underwriter, cancel takes a request back. Sign and POST as for agent_trade; nonceUsed is on the cover module. Costs count against coverRemainingTodayUsdg (USDG 1e6 units).",
+  inputSchema: inputSchemaOf(agentCover.body, { owner: OWNER, key: KEY }),
+  outputSchema: outputSchemaOf(agentCover.response),
+  openWorld: true,
+  run: (context, input) => invoke(agentCover, context, { body: input }),
+};
+
 export const TOOLS: readonly Tool[] = [
   marketsTool,
   basketTool,
@@ -236,4 +284,6 @@ export const TOOLS: readonly Tool[] = [
   guideTool,
   agentSessionTool,
   agentTradeTool,
+  coverTool,
+  agentCoverTool,
 ];

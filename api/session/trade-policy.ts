@@ -16,7 +16,11 @@ import type { Session } from './read-session.ts';
 export type Refused = { tag: 'refused'; code: ErrorCode; message: string };
 export type Allowed<T> = { tag: 'allowed' } & T;
 
-const refused = (code: ErrorCode, message: string): Refused => ({ tag: 'refused', code, message });
+export const refused = (code: ErrorCode, message: string): Refused => ({
+  tag: 'refused',
+  code,
+  message,
+});
 const dollars = (amount: bigint) => `$${formatDecimal(amount, 6)}`;
 
 /** Slippage when the request names none (interface.md section 4). */
@@ -41,12 +45,9 @@ export function sharesWithin(budget: bigint, nav: bigint, slippageBps: number): 
   return mulDivDown(budget, NAV_PER_USDG * BPS, nav * (BPS + BigInt(slippageBps)));
 }
 
-/** Who may trade at all, and at which slippage. */
-export function checkSession(
-  session: Session,
-  request: { slippageBps?: number | undefined; feeUsdg: bigint },
-): Refused | Allowed<{ slippageBps: number }> {
-  if (request.feeUsdg > MAX_NETWORK_FEE) {
+/** Whether the key may act at all, at this network fee (USDG base units). Null: it may. */
+export function checkGrant(session: Session, feeUsdg: bigint): Refused | null {
+  if (feeUsdg > MAX_NETWORK_FEE) {
     return refused('BAD_REQUEST', 'feeUsdg: the network fee is at most 10 dollars');
   }
   if (!session.active) {
@@ -55,9 +56,29 @@ export function checkSession(
       'this key has no active grant: the owner approves at approvalUrl',
     );
   }
-  if (session.paused) {
-    return refused('PAUSED', 'trading is paused by the protocol or by the owner: retry later');
-  }
+  return session.paused
+    ? refused('PAUSED', 'trading is paused by the protocol or by the owner: retry later')
+    : null;
+}
+
+/** Whether the network fee fits into what the key may still pay today. Null: it does. */
+export function checkNetworkFee(session: Session, feeUsdg: bigint): Refused | null {
+  const left = session.feeCap - session.feesToday;
+  return feeUsdg <= left
+    ? null
+    : refused(
+        'SESSION_LIMIT',
+        `feeUsdg is above the ${dollars(left > 0n ? left : 0n)} of network fees left today`,
+      );
+}
+
+/** Who may trade at all, and at which slippage. */
+export function checkSession(
+  session: Session,
+  request: { slippageBps?: number | undefined; feeUsdg: bigint },
+): Refused | Allowed<{ slippageBps: number }> {
+  const grant = checkGrant(session, request.feeUsdg);
+  if (grant !== null) return grant;
   const slippageBps = request.slippageBps ?? Math.min(DEFAULT_SLIPPAGE_BPS, session.maxSlippageBps);
   if (slippageBps > session.maxSlippageBps) {
     return refused(
@@ -73,13 +94,7 @@ export function checkSession(
       `this key has paid ${dollars(session.feesToday)} of network fees today, above the ${dollars(session.feeCap)} that the owner's lowered limit allows: no trade runs before 00:00 UTC`,
     );
   }
-  if (request.feeUsdg > feesLeft) {
-    return refused(
-      'SESSION_LIMIT',
-      `feeUsdg is above the ${dollars(feesLeft)} of network fees left today`,
-    );
-  }
-  return { tag: 'allowed', slippageBps };
+  return checkNetworkFee(session, request.feeUsdg) ?? { tag: 'allowed', slippageBps };
 }
 
 /** Rule 4: within 3% of each other. */

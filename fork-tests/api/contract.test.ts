@@ -182,6 +182,8 @@ const UNSEEN_FIELDS = [
   'CoverPayouts.skipped[].id',
   'CoverPayouts.skipped[].reason',
   'CoverPayouts.skipped[].type',
+  // Of an account with more than 500 of them.
+  'CoverPositions.note',
   // Of several processes on one PostgreSQL, which one leads.
   'Readiness.checks[].note',
   'RedeemPlan.approval.data',

@@ -55,6 +55,10 @@ function byName(world: World): Record<string, fc.Arbitrary<unknown>> {
       { weight: 1, arbitrary: fc.constant(true) },
     ),
     feeUsdg: fc.constant('0'),
+    week: fc.constant(undefined),
+    coverUsd: fc.integer({ min: 50, max: 5_000 }),
+    fromBps: fc.constantFrom(200, 300),
+    toBps: fc.constantFrom(700, 1_000),
     fraction: fc.constant(undefined),
     escrow: fc.constant(undefined),
     days: fc.integer({ min: 1, max: 6 }).map(String),
@@ -77,13 +81,25 @@ function byEndpoint(world: World): Record<string, fc.Arbitrary<Record<string, un
         .map((amountUsdg) => ({ ...parties, side: 'buy', amountUsdg, slippageBps: 300 })),
       fc.constant({ ...parties, side: 'sell', shares: '1000000000000000000' }),
     ),
+    agentCover: fc.record({
+      ...constants({ ...parties, action: 'request', fromBps: 300, toBps: 1_000 }),
+      coverUsd: fc.integer({ min: 50, max: 500 }),
+      pricePer1k: fc.integer({ min: 1, max: 3_000 }).map((cents) => cents / 100),
+    }),
     mcp: fc.constantFrom(
       call('tools/list'),
       call('ping'),
       call('tools/call', { name: 'basket_markets', arguments: { prices: '0' } }),
       call('tools/call', { name: 'basket_guide', arguments: {} }),
+      call('tools/call', { name: 'basket_cover', arguments: { view: 'weeks' } }),
     ),
   };
+}
+
+function constants(values: Record<string, unknown>): Record<string, fc.Arbitrary<unknown>> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, fc.constant(value)]),
+  );
 }
 
 type JsonSchema = {

@@ -3,6 +3,7 @@ import { protocolPauseAbi } from '../../contracts-abi/generated/index.ts';
 import { receiptOf } from '../chain/client.ts';
 import type { Fork } from '../harness/fork.ts';
 import { type Agent, openAgent } from '../relayer/agent.ts';
+import { hold } from './cover-agent.ts';
 import type { World } from './fuzz-requests.ts';
 import { planOf, sendPlan } from './send-plan.ts';
 import type { ApiUnderTest } from './use-api.ts';
@@ -21,6 +22,8 @@ export type FuzzWorld = World & {
 };
 
 const USD = 1_000_000n;
+const RANGE = { fromBps: 300, toBps: 1_000 };
+const CANCEL = { action: 'cancel', listingId: '0' };
 const JSON_HEADERS = { 'content-type': 'application/json' };
 
 const post = (path: string, body: object): WireRequest => ({
@@ -51,7 +54,11 @@ export async function prepareWorld(fork: Fork, api: ApiUnderTest): Promise<FuzzW
   );
   await api.until(`/v1/orders/${alice}`, (answer) => idsOf(answer.body).length === 1);
 
-  const rich = await openAgent(fork, 'bob', 1_000n * USD, { dailyLimit: 500n * USD });
+  const rich = await openAgent(fork, 'bob', 1_000n * USD, {
+    dailyLimit: 500n * USD,
+    coverDailyLimit: 20n * USD,
+  });
+  await hold(fork, rich.account, 'CORE', 20n);
   const poor = await openAgent(fork, 'carol', 0n);
   const parties = (agent: Agent) => ({
     owner: fork.accounts[agent.owner].account.address,
@@ -59,6 +66,8 @@ export async function prepareWorld(fork: Fork, api: ApiUnderTest): Promise<FuzzW
     ticker: 'CORE',
   });
   const trade = (body: object) => post('/v1/agent/trade', body);
+  const cover = (body: object) =>
+    post('/v1/agent/cover', { ...parties(rich), ...RANGE, coverUsd: 100, ...body });
   const missing = `0x${'12'.repeat(32)}`;
   return {
     tickers: mostly(
@@ -115,12 +124,24 @@ export async function prepareWorld(fork: Fork, api: ApiUnderTest): Promise<FuzzW
         422,
         trade({ ...parties(poor), side: 'buy', amountUsdg: 20, slippageBps: 300 }),
       ),
+      scene('COVER_CLOSED', 422, { path: '/v1/cover/book/PREIPO' }),
+      scene('COVER_CLOSED', 422, cover({ action: 'take', week: 1 })),
+      scene('NOT_A_HOLDER', 422, cover({ action: 'take', ticker: 'ADS' })),
+      scene('NO_COVER', 422, cover({ action: 'take', maxPricePer1k: 0.5 })),
+      scene(
+        'ORDER_NOT_OPEN',
+        422,
+        post('/v1/agent/cover', { ...parties(rich), ticker: undefined, ...CANCEL }),
+      ),
     ],
     paused: [
       scene('PAUSED', 503, post('/v1/tx/buy', { ...core, amountUsdg: 20 })),
       scene('PAUSED', 503, trade({ ...parties(rich), side: 'buy', amountUsdg: 20 })),
+      scene('PAUSED', 503, cover({ action: 'take' })),
     ],
     cutOff: [
+      scene('UPSTREAM', 502, { path: '/v1/cover/weeks' }),
+      scene('UPSTREAM', 502, cover({ action: 'take' })),
       scene('UPSTREAM', 502, { path: `/v1/wallet/${alice}` }),
       scene('UPSTREAM', 502, post('/v1/tx/buy', { ...core, amountUsdg: 20 })),
       scene('UPSTREAM', 502, { path: `/v1/agent/session?owner=${alice}&key=${alice}` }),

@@ -89,6 +89,7 @@ test('builds, tools and sell routes of a frozen node are refused long before its
       '/v1/tx/cancel': cancel,
       '/v1/tx/schedule': { ...buy, buys: 3, everyHours: 24 },
       '/v1/agent/trade': trade,
+      '/v1/agent/cover': { owner: address, key, action: 'cancel', listingId: '1' },
     };
     freeze('SIGSTOP');
     const answers = await Promise.all([

@@ -115,11 +115,14 @@ test('the inspector lists every tool and calls each', async () => {
     basket_guide: {},
     basket_agent_session: { owner: address, key },
     basket_agent_trade: { owner: address, key, ticker: 'CORE', side: 'buy', amountUsdg: 20 },
+    basket_cover: { view: 'book', ticker: 'CORE', coverUsd: 100 },
+    basket_agent_cover: { owner: address, key, action: 'cancel', listingId: '1' },
   };
   /** Alice holds no shares and has granted nothing. */
   const refusals: Record<string, string> = {
     basket_sell: 'INSUFFICIENT_SHARES',
     basket_agent_trade: 'SESSION_INACTIVE',
+    basket_agent_cover: 'SESSION_INACTIVE',
   };
   expect(tools.map(({ name }) => name)).toEqual(Object.keys(inputs));
   for (const [name, input] of Object.entries(inputs)) {

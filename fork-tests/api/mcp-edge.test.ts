@@ -197,7 +197,7 @@ test('a client that leaves takes nothing with it', async () => {
     });
   await Promise.all(Array.from({ length: 20 }, leave));
   const client = await legacyClient(api.url);
-  expect((await client.list()).length).toBe(9);
+  expect((await client.list()).length).toBe(11);
   await client.close();
 });
 

@@ -3,6 +3,7 @@ import { encodeFunctionData, erc20Abi, type Hex } from 'viem';
 import { afterEach, describe, expect, test } from 'vitest';
 import { accountFactoryAbi } from '../../contracts-abi/generated/index.ts';
 import { useFork } from '../harness/fork.ts';
+import { hold } from './cover-agent.ts';
 import { currentClient, legacyClient, type McpClient } from './mcp-client.ts';
 import { planOf, sendApproval, sendCall, sendPlan } from './send-plan.ts';
 import { type Answer, useApi } from './use-api.ts';
@@ -41,9 +42,9 @@ async function openEverything(): Promise<{ orderId: string; sharesWei: string }>
     key: agent(),
     validUntil: (await fork.now()) + 7 * 86_400,
     maxSlippageBps: 100,
-    coverEnabled: false,
+    coverEnabled: true,
     dailyLimit: 500n * USD,
-    coverDailyLimit: 0n,
+    coverDailyLimit: 20n * USD,
   };
   await sendCall(
     fork,
@@ -63,6 +64,7 @@ async function openEverything(): Promise<{ orderId: string; sharesWei: string }>
     usdg,
     encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [account, 300n * USD] }),
   );
+  await hold(fork, account, 'CORE', 20n);
   await api.settled();
   const [order] = await listed<{ id: Hex }>('orders');
   const [position] = await listed<{ walletSharesWei: string }>('positions');
@@ -108,6 +110,8 @@ describe.each(Object.keys(ERAS) as (keyof typeof ERAS)[])('a client of %s', (era
     const exit = { ticker: 'CORE', shares: sharesWei, stopNav: 50, tpNav: 500, address: alice() };
     const cancel = { orderId, address: alice() };
     const trade = { owner: alice(), key: agent(), ticker: 'CORE', side: 'buy', amountUsdg: 25 };
+    const range = { ticker: 'CORE', fromBps: 300, toBps: 1_000, coverUsd: 200 };
+    const take = { owner: alice(), key: agent(), action: 'take', ...range };
     const comparisons: [string, Record<string, unknown>, () => Promise<unknown>][] = [
       ['markets', { fields: 'ticker,nav' }, () => get('/v1/markets?fields=ticker,nav')],
       ['markets', { prices: '0' }, () => get('/v1/markets?prices=0')],
@@ -140,6 +144,18 @@ describe.each(Object.keys(ERAS) as (keyof typeof ERAS)[])('a client of %s', (era
         () => get(`/v1/agent/session?${session}`),
       ],
       ['agent_trade', trade, () => build('/v1/agent/trade', trade)],
+      ['cover', { view: 'weeks' }, () => get('/v1/cover/weeks')],
+      [
+        'cover',
+        { view: 'book', ...range },
+        () => get('/v1/cover/book/CORE?fromBps=300&toBps=1000&coverUsd=200'),
+      ],
+      [
+        'cover',
+        { view: 'positions', account: alice() },
+        () => get(`/v1/cover/positions/${alice()}`),
+      ],
+      ['agent_cover', take, () => build('/v1/agent/cover', take)],
     ];
     for (const [tool, input, route] of comparisons) {
       const answer = await call(`basket_${tool}`, input);
@@ -194,6 +210,13 @@ describe.each(Object.keys(ERAS) as (keyof typeof ERAS)[])('a client of %s', (era
             side: 'buy',
             amountUsdg: 20,
           }),
+      ],
+      [
+        'cover',
+        { view: 'book', ticker: 'PREIPO' },
+        'COVER_CLOSED',
+        'rebuild',
+        () => api.get('/v1/cover/book/PREIPO'),
       ],
       [
         'agent_session',

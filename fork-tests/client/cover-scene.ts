@@ -2,6 +2,7 @@
 import { erc20Abi, type Hex, parseEventLogs } from 'viem';
 import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
 import { write } from '../chain/client.ts';
+import { lookAtPositions } from './cover-reads.ts';
 import type { Life } from './scenario.ts';
 
 type Due = {
@@ -21,6 +22,7 @@ export async function liveThroughWeekend(life: Life): Promise<void> {
     args: [week],
   });
   for (const ticker of TICKERS) await take(life, week, ticker);
+  await lookAtPositions(life, 4, 0);
 
   // A jump of the price just before the close: no average is valid yet.
   await warpTo(life, close - 300);
@@ -34,7 +36,11 @@ export async function liveThroughWeekend(life: Life): Promise<void> {
   for (const symbol of ['NVDA', 'AAPL', 'MSFT', 'AMZN', 'META']) await fork.pushPrice(symbol, 0.95);
   await warpTo(life, settle + 1);
   await execute(life, await due(life, has('settle MAG7', 'void ADS')), 'settle MAG7');
-  await due(life, has('payout MAG7'));
+  await execute(life, await due(life, has('void ADS')), 'void ADS');
+  const paying = await due(life, has('payout MAG7', 'payout ADS'));
+  await lookAtPositions(life, 4, 0);
+  for (const { type, tx } of paying.payouts) if (type === 'payout') await life.send('keeper', tx);
+  await lookAtPositions(life, 4, 4);
 }
 
 const has =

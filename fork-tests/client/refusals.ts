@@ -88,6 +88,38 @@ export function wrongRequests(life: Life): Refusal[] {
       400,
       'UNKNOWN_BASKET',
     ),
+    ...wrongCover(address),
+  ];
+}
+
+/** Of the cover routes alone. */
+function wrongCover(address: Hex): Refusal[] {
+  const book = (query: string) => get(`/v1/cover/book/MAG7?${query}`, 400, 'BAD_REQUEST');
+  const range = { ticker: 'MAG7', fromBps: 300, toBps: 1_000, coverUsd: 100 };
+  const cover = (body: object, code: ErrorCode = 'BAD_REQUEST') =>
+    post('/v1/agent/cover', { owner: address, key: address, ...body }, 400, code);
+  return [
+    get('/v1/cover/book/NONE', 404, 'UNKNOWN_BASKET'),
+    get('/v1/cover/book/CHIP', 422, 'COVER_CLOSED'),
+    get('/v1/cover/book/MAG7?week=1', 422, 'COVER_CLOSED'),
+    get('/v1/cover/positions/0x12', 400, 'BAD_REQUEST'),
+    get(`/v1/cover/positions/0x${'5e'.repeat(32)}`, 400, 'BAD_REQUEST'),
+    ...['week=next', 'coverUsd=0.5', 'coverUsd=0', 'account=0x12', 'fromBps=3001'].map(book),
+    // Off the grid.
+    ...['fromBps=310&toBps=1000', 'fromBps=300&toBps=350', 'fromBps=500&toBps=300'].map(book),
+    cover({ action: 'offer', ...range, pricePer1k: 10 }),
+    cover({ action: 'take', ...range, ticker: 'NONE' }, 'UNKNOWN_BASKET'),
+    cover({ action: 'take', ...range, pricePer1k: 10 }),
+    cover({ action: 'take', ...range, fromBps: 310 }),
+    cover({ action: 'take', ...range, coverUsd: 100.5 }),
+    cover({ action: 'take', ...range, surprise: 1 }),
+    cover({ action: 'request', ...range }),
+    cover({ action: 'request', ...range, pricePer1k: 30.01 }),
+    cover({ action: 'request', ...range, pricePer1k: 10.005 }),
+    cover({ action: 'request', ...range, pricePer1k: 10, allowPartial: true }),
+    cover({ action: 'cancel' }),
+    cover({ action: 'cancel', listingId: '1', feeUsdg: '1' }),
+    cover({ action: 'cancel', listingId: '1', ticker: 'MAG7' }),
   ];
 }
 
@@ -106,16 +138,42 @@ export function sessionRefusals(life: Life): Refusal[] {
     trade({ ...buy, feeUsdg: '10000001' }, 400, 'BAD_REQUEST'),
     trade({ ...buy, ticker: 'FRESH' }, 422, 'NO_REFERENCE'),
     trade(sell, 422, 'INSUFFICIENT_SHARES'),
+    ...coverRefusals(life),
+  ];
+}
+
+/** Its account holds MAG7, and has locked all but some $5 of the $10 of cover a day. */
+function coverRefusals(life: Life): Refusal[] {
+  const parties = { owner: life.address('bob'), key: life.address('agent') };
+  const take = { action: 'take', ticker: 'MAG7', fromBps: 300, toBps: 1_000, coverUsd: 100 };
+  const request = { ...take, action: 'request', pricePer1k: 30 };
+  const cover = (body: object, status: number, code: ErrorCode) =>
+    post('/v1/agent/cover', { ...parties, ...body }, status, code);
+  return [
+    cover({ ...take, key: life.address('carol') }, 403, 'SESSION_INACTIVE'),
+    cover({ ...request, coverUsd: 1_000 }, 403, 'SESSION_LIMIT'),
+    cover({ ...take, feeUsdg: '10000001' }, 400, 'BAD_REQUEST'),
+    cover({ ...take, ticker: 'ADS' }, 422, 'NOT_A_HOLDER'),
+    cover({ ...take, ticker: 'CHIP' }, 422, 'COVER_CLOSED'),
+    cover({ ...take, week: 1 }, 422, 'COVER_CLOSED'),
+    cover({ ...take, maxPricePer1k: 0.01 }, 422, 'NO_COVER'),
+    cover({ ...take, coverUsd: 100_000 }, 422, 'NO_COVER'),
+    cover({ action: 'cancel', listingId: '0' }, 422, 'ORDER_NOT_OPEN'),
   ];
 }
 
 /** The guardian pauses the protocol: agents are told to come back later. */
-export async function pausedRefusal(life: Life): Promise<Refusal> {
+export async function pausedRefusals(life: Life): Promise<Refusal[]> {
   const pause: Hex = encodeFunctionData({ abi: protocolPauseAbi, functionName: 'pause' });
   await life.send('guardian', { to: life.fork.deployment.pause, data: pause });
   const [owner, key] = [life.address('bob'), life.address('agent')];
   const buy = { owner, key, ticker: 'CORE', side: 'buy', amountUsdg: 20, slippageBps: 100 };
-  return post('/v1/agent/trade', buy, 503, 'PAUSED');
+  const range = { ticker: 'MAG7', fromBps: 300, toBps: 1_000, coverUsd: 100 };
+  const take = { owner, key, action: 'take', ...range };
+  return [
+    post('/v1/agent/trade', buy, 503, 'PAUSED'),
+    post('/v1/agent/cover', take, 503, 'PAUSED'),
+  ];
 }
 
 /** With the chain out of reach, where the documents ask for a 502 rather than for stale figures. */
@@ -124,6 +182,9 @@ export function unreachableRefusals(life: Life): Refusal[] {
   const wallet = { ticker: 'CORE', address: owner };
   return [
     get(`/v1/agent/session?owner=${owner}&key=${key}`, 502, 'UPSTREAM'),
+    get('/v1/cover/weeks', 502, 'UPSTREAM'),
+    get('/v1/cover/book/MAG7', 502, 'UPSTREAM'),
+    post('/v1/agent/cover', { owner, key, action: 'cancel', listingId: '1' }, 502, 'UPSTREAM'),
     post('/v1/tx/buy', { ...wallet, amountUsdg: 50 }, 502, 'UPSTREAM'),
   ];
 }

@@ -7,22 +7,17 @@ import type { Role } from '../../chain/seed/accounts.ts';
 import type { Fork } from '../../harness/fork.ts';
 import { openAgent } from '../../relayer/agent.ts';
 import { sendCall } from '../send-plan.ts';
-import type { DocumentCheck, Exchange } from './document-check.ts';
+import { coverRequest, lookAtCover, refuseCover, refusePausedCover } from './cover.ts';
+import type { DocumentCheck } from './document-check.ts';
 import type { Recorder } from './recorder.ts';
+import { bodyOf, type Scene } from './scene.ts';
 
 /** All of its pools are against USDG. */
 const TICKER = 'CHIP';
 
-export type Scene = { fork: Fork; ask: Recorder; agent: { owner: Hex; key: Hex } };
-
 const addressOf = (fork: Fork, role: Role): Hex => fork.accounts[role].account.address;
 
 type Plan = { approval: { to: Hex; data: Hex } | null; tx: { to: Hex; data: Hex } };
-
-function bodyOf({ status, text }: Exchange): unknown {
-  if (status !== 200) throw new Error(`${status} ${text}`);
-  return JSON.parse(text) as unknown;
-}
 
 /** Builds, and sends what was built. */
 async function act(scene: Scene, role: Role, path: string, body: object): Promise<void> {
@@ -35,11 +30,15 @@ async function act(scene: Scene, role: Role, path: string, body: object): Promis
 
 /** Owners, orders, a schedule, an agent and cover: what the reads then show. */
 export async function live(fork: Fork, ask: Recorder): Promise<Scene> {
-  const opened = await openAgent(fork, 'bob', 100n * USD, { validFor: 30 * 86_400 });
+  const signer = await openAgent(fork, 'bob', 100n * USD, {
+    validFor: 30 * 86_400,
+    coverDailyLimit: 200n * USD,
+  });
   const scene: Scene = {
     fork,
     ask,
-    agent: { owner: addressOf(fork, 'bob'), key: opened.key.address },
+    agent: { owner: addressOf(fork, 'bob'), key: signer.key.address },
+    signer,
   };
   const alice = addressOf(fork, 'alice');
   await takeCover(fork, 'MAG7');
@@ -95,7 +94,8 @@ async function takeCover(fork: Fork, ticker: string): Promise<void> {
 type Rows<T> = Record<string, T[]>;
 
 /** Every read, with something in every list; the builds that a wallet's orders allow. */
-export async function look({ fork, ask, agent }: Scene): Promise<void> {
+export async function look(scene: Scene): Promise<void> {
+  const { fork, ask, agent } = scene;
   const alice = addressOf(fork, 'alice');
   const { body: orders } = await rows<{ id: Hex; kind: string }>(
     ask,
@@ -150,6 +150,7 @@ export async function look({ fork, ask, agent }: Scene): Promise<void> {
   }
   const trade = { ...agent, ticker: TICKER, side: 'buy', amountUsdg: 40, slippageBps: 200 };
   await ask.post('/v1/agent/trade', trade);
+  await lookAtCover(scene);
   const rpc = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
   const accept = { accept: 'application/json, text/event-stream' };
   await ask.post('/mcp', rpc, accept);
@@ -180,19 +181,22 @@ export async function untilClose({ fork, ask }: Scene): Promise<void> {
   await rows(ask, '/v1/jobs', ({ skipped }) => skipped?.[0] !== undefined);
 }
 
+/** An operation's path with its parameters in place. */
+function pathAt(path: string, ticker: string, account: string): string {
+  return path.replace('{ticker}', ticker).replace(/\{(address|account)\}/, account);
+}
+
 /** Requests that are wrong in themselves, by the operation that refuses them. */
-export async function refuseWrong(
-  { fork, ask, agent }: Scene,
-  check: DocumentCheck,
-): Promise<void> {
+export async function refuseWrong(scene: Scene, check: DocumentCheck): Promise<void> {
+  const { fork, ask, agent } = scene;
   const carol = addressOf(fork, 'carol');
   for (const { path, method } of check.operations) {
-    const concrete = path.replace('{ticker}', 'CORE').replace('{address}', carol);
+    const concrete = pathAt(path, 'CORE', carol);
     if (method === 'get') {
       await ask.post(concrete, {});
-      await ask.get(path.replace('{ticker}', '%E0%A4%A').replace('{address}', '%E0%A4%A'));
-      await ask.get(path.replace('{ticker}', 'NONE').replace('{address}', 'nobody'));
-      await ask.get(`${concrete}?fields=apy&executor=me&days=0&vault=me&owner=me`);
+      await ask.get(pathAt(path, '%E0%A4%A', '%E0%A4%A'));
+      await ask.get(pathAt(path, 'NONE', 'nobody'));
+      await ask.get(`${concrete}?fields=apy&executor=me&days=0&vault=me&owner=me&week=now`);
     } else {
       await ask.get(concrete);
       await ask.post(concrete, '{');
@@ -228,6 +232,7 @@ export async function refuseWrong(
   ]) {
     await ask.post('/v1/agent/trade', { ...buy, ...change });
   }
+  await refuseCover(scene);
 }
 
 /** A cancelled order cannot be cancelled again; a paused protocol builds no buys. */
@@ -246,10 +251,12 @@ export async function refuseLate(scene: Scene): Promise<void> {
   const buy = { ticker: TICKER, amountUsdg: 40, address: alice };
   await ask.post('/v1/tx/buy', buy);
   await ask.post('/v1/agent/trade', { ...agent, ticker: TICKER, side: 'buy', amountUsdg: 40 });
+  await refusePausedCover(scene);
 }
 
 /** One plain request per operation: for when none of them can be served. */
-export async function askEach({ fork, agent }: Scene, ask: Recorder, check: DocumentCheck) {
+export async function askEach(scene: Scene, ask: Recorder, check: DocumentCheck) {
+  const { fork, agent } = scene;
   const alice = addressOf(fork, 'alice');
   const body = {
     address: alice,
@@ -262,12 +269,15 @@ export async function askEach({ fork, agent }: Scene, ask: Recorder, check: Docu
     escrow: fork.deployment.exitEscrow,
     ticker: TICKER,
   };
-  const trade = { ...agent, ticker: TICKER, side: 'buy', amountUsdg: 40 };
+  const agents: Record<string, object> = {
+    '/v1/agent/trade': { ...agent, ticker: TICKER, side: 'buy', amountUsdg: 40 },
+    '/v1/agent/cover': coverRequest(scene),
+  };
   const query = `vault=${fork.vault(TICKER)}&shares=1000000000000000000`;
   const session = `owner=${agent.owner}&key=${agent.key}`;
   for (const { path, method } of check.operations) {
-    const concrete = path.replace('{ticker}', TICKER).replace('{address}', alice);
-    if (method === 'post') await ask.post(concrete, path === '/v1/agent/trade' ? trade : body);
+    const concrete = pathAt(path, TICKER, alice);
+    if (method === 'post') await ask.post(concrete, agents[path] ?? body);
     else if (path === '/v1/agent/session') await ask.get(`${concrete}?${session}`);
     else if (path === '/v1/leverage/sell-routes') await ask.get(`${concrete}?${query}`);
     else await ask.get(concrete);

@@ -92,7 +92,11 @@ const dataOf = {
 };
 
 /** Dollars. */
-const summary = object({ cover: count, premium: dollars, fee: dollars, cost: dollars });
+const summaryFields = { cover: count, premium: dollars, fee: dollars, cost: dollars };
+const summary = object(summaryFields);
+
+/** Ours: what comes back. */
+const cancelled = object(summaryFields, { ours: { returned: dollars } });
 
 /** What every plan has, whatever it is for. */
 const common = <const I extends Intent>(intent: I) => ({
@@ -107,7 +111,7 @@ const common = <const I extends Intent>(intent: I) => ({
   simulation: unsimulated,
 });
 
-type Plan = {
+export type CoverPlan = {
   summary: Infer<typeof summary>;
   status: Session;
   coverRemainingTodayUsdg: string;
@@ -117,10 +121,7 @@ type Plan = {
   relayerUrl: string;
 };
 
-/** A plan is made for about five minutes. */
-const LONGEST_SECONDS = 600;
-
-const planRules: readonly Rule<Plan>[] = [
+const planRules: readonly Rule<CoverPlan>[] = [
   ({ action: planned, typedData: { message } }) =>
     Object.entries(planned).every(([key, value]) => message[key as keyof CoverAction] === value)
       ? undefined
@@ -132,11 +133,6 @@ const planRules: readonly Rule<Plan>[] = [
     account === status.account && key === status.key ? undefined : 'an action of another account',
   ({ action: { deadline }, status }) =>
     deadline <= status.validUntil ? undefined : 'a deadline past the grant',
-  (plan) => {
-    const { chainTime } = plan as { chainTime?: unknown };
-    const ahead = typeof chainTime === 'number' ? plan.action.deadline - chainTime : 1;
-    return ahead > 0 && ahead <= LONGEST_SECONDS ? undefined : 'not about five minutes ahead';
-  },
   ({ status }) =>
     status.active && status.coverEnabled ? undefined : 'a plan of a session without cover',
   ({ action: { fee } }) => (BigInt(fee) <= 10_000_000n ? undefined : 'a fee above $10'),
@@ -153,7 +149,7 @@ const planRules: readonly Rule<Plan>[] = [
 ];
 
 /** Of what spends money. */
-const spendRules: readonly Rule<Plan>[] = [
+const spendRules: readonly Rule<CoverPlan>[] = [
   ({ status }) => (status.paused ? 'new cover while it is paused' : undefined),
   ({ summary: { cost }, coverRemainingTodayUsdg }) =>
     within(cost, coverRemainingTodayUsdg) ? undefined : 'more than cover may cost today',
@@ -167,12 +163,11 @@ function within(cost: number, most: string): boolean {
 }
 
 const place = { ticker, week: weekId, ...rangeFields };
-const chainTime = unixSeconds;
 
 /** Ours: what is taken of which offer. */
 const offers = array(object({ id: wei, coverUsd: int({ min: 1 }), pricePer1k: dollars }));
 
-const takeRules: readonly Rule<Plan & Range>[] = [
+const takeRules: readonly Rule<CoverPlan & Range>[] = [
   ordered,
   ({ action: { data } }) => (dataOf.take(data) === null ? 'data is no take' : undefined),
   ({ action: { data } }) => {
@@ -215,7 +210,7 @@ const takeRules: readonly Rule<Plan & Range>[] = [
 
 const total = (parts: readonly bigint[]): bigint => parts.reduce((sum, part) => sum + part, 0n);
 
-const requestRules: readonly Rule<Plan & Range & { week: number }>[] = [
+const requestRules: readonly Rule<CoverPlan & Range & { week: number }>[] = [
   ordered,
   ({ action: { data } }) => (dataOf.request(data) === null ? 'data is no request' : undefined),
   ({ action: { data }, week, fromBps, toBps, summary: { cover } }) => {
@@ -241,7 +236,7 @@ const requestRules: readonly Rule<Plan & Range & { week: number }>[] = [
     isFeeOf(fee, premium, 1) ? undefined : 'the fee is not 1% of the premium',
 ];
 
-const cancelRules: readonly Rule<Plan>[] = [
+const cancelRules: readonly Rule<CoverPlan>[] = [
   ({ action: { data } }) => (dataOf.cancel(data) === null ? 'data is no cancel' : undefined),
   ({ action: { fee } }) => (fee === '0' ? undefined : 'a cancel carries no fee'),
 ];
@@ -252,22 +247,24 @@ export const coverPlan = oneOf('intent', [
     'take',
     object(
       { ...common('take'), ...place },
-      { ours: { chainTime, offers }, rules: [...planRules, ...spendRules, ...takeRules] },
+      { ours: { offers }, rules: [...planRules, ...spendRules, ...takeRules] },
     ),
   ],
   [
     'request',
     object(
       { ...common('request'), ...place },
-      { ours: { chainTime }, rules: [...planRules, ...spendRules, ...requestRules] },
+      { rules: [...planRules, ...spendRules, ...requestRules] },
     ),
   ],
   [
     'cancel',
-    object(common('cancel'), {
-      optional: place,
-      ours: { chainTime },
-      rules: [...planRules, ...cancelRules],
-    }),
+    object(
+      { ...common('cancel'), summary: cancelled },
+      {
+        optional: place,
+        rules: [...planRules, ...cancelRules],
+      },
+    ),
   ],
 ]);

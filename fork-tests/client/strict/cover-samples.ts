@@ -58,9 +58,9 @@ export const bookSample = () => ({
       fromBps: 300,
       toBps: 1_000,
       offers: [
-        { id: '7', pricePer1k: 20, coverUsd: 300, sessionCanTake: true, mine: false },
+        { id: '7', pricePer1k: 20, coverUsd: 300, sessionCanTake: true },
         { id: '8', pricePer1k: 15, coverUsd: 900, sessionCanTake: false, mine: true },
-        { id: '9', pricePer1k: 31.5, coverUsd: 400, sessionCanTake: false, mine: false },
+        { id: '9', pricePer1k: 31.5, coverUsd: 400, sessionCanTake: false },
       ],
       depthUsd: 700,
       cheapestPer1k: 20 as number | null,
@@ -170,7 +170,6 @@ export const positionsSample = () => ({
       listedUsd: 200,
     },
   ],
-  note: 'A keeper pays on Monday.',
   asOfBlock: 120,
 });
 
@@ -247,7 +246,6 @@ function plan(intent: string, kind: number, data: Hex, summary: Record<string, n
     },
     relayerUrl: 'https://relayer.example.org/base/relay/v1/account/cover',
     simulation: { ok: null, skipped: 'The relayer simulates the signed action.' },
-    chainTime: CHAIN_TIME,
   };
 }
 
@@ -281,4 +279,4 @@ export const requestSample = (data = requestData(200n, 12_500_000n)) => ({
 
 export const cancelSample = (
   data: Hex = encodeAbiParameters(parseAbiParameters('uint256'), [12n]),
-) => plan('cancel', 4, data, { cover: 150, premium: 1.875, fee: 0.01875, cost: 1.875 });
+) => plan('cancel', 4, data, { cover: 150, premium: 0, fee: 0, cost: 0, returned: 1.875 });

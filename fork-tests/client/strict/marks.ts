@@ -7,7 +7,7 @@ export const health = object({ ok: literal(true) });
 
 export const chainId = literal(4663);
 
-/** interface.md section 4, aliases apart; the cover routes have a document of their own. */
+/** interface.md section 4, aliases apart. */
 const ROUTES = [
   'GET /health',
   'GET /v1/baskets',
@@ -21,6 +21,9 @@ const ROUTES = [
   'GET /v1/strategies/{address}',
   'GET /v1/jobs',
   'GET /v1/leverage/sell-routes',
+  'GET /v1/cover/weeks',
+  'GET /v1/cover/book/{ticker}',
+  'GET /v1/cover/positions/{account}',
   'GET /v1/agent/session',
   'POST /v1/tx/buy',
   'POST /v1/tx/sell',
@@ -29,6 +32,7 @@ const ROUTES = [
   'POST /v1/tx/redeem',
   'POST /v1/tx/cancel',
   'POST /v1/agent/trade',
+  'POST /v1/agent/cover',
   'POST /mcp',
 ];
 

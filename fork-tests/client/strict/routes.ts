@@ -1,6 +1,10 @@
 /** Which shape a response must have, by its request and status: every route of the documents. */
 import { positions, orders, strategies, wallet } from './account.ts';
 import { session, trade } from './agent.ts';
+import { book } from './cover-book.ts';
+import { coverPlan } from './cover-plan.ts';
+import { coverPositions } from './cover-positions.ts';
+import { weeks } from './cover.ts';
 import { errorBody } from './errors.ts';
 import { history } from './history.ts';
 import { jobs, payouts, sellRoutes } from './jobs.ts';
@@ -43,6 +47,9 @@ const READS: readonly (readonly [string, Reader])[] = [
   ['/v1/strategies/{address}', always(strategies)],
   ['/v1/jobs', always(jobs)],
   ['/v1/leverage/sell-routes', always(sellRoutes)],
+  ['/v1/cover/weeks', always(weeks)],
+  ['/v1/cover/book/{ticker}', book],
+  ['/v1/cover/positions/{account}', always(coverPositions)],
   ['/v1/cover/payouts', always(payouts)],
   ['/v1/agent/session', always(session)],
 ];
@@ -56,6 +63,7 @@ const BUILDS: readonly (readonly [string, Reader])[] = [
   ['/v1/tx/cancel', always(plans.cancel)],
   ['/v1/tx/schedule', always(plans.schedule)],
   ['/v1/agent/trade', always(trade)],
+  ['/v1/agent/cover', always(coverPlan)],
 ];
 
 /** Every route that has an answer of its own, as `GET /v1/baskets/{ticker}`. */

@@ -19,6 +19,8 @@ const SUMMARY = [
 ].map((key) => `summary.${key}`);
 /** Extra fields of a session. */
 const SESSION = ['accountPaused', 'coverDailyLimitUsdg'];
+/** The same in a plan for an agent, beside what some signers ask for. */
+const UNSIGNED = [...SESSION.map((name) => `status.${name}`), 'typedData.types.EIP712Domain'];
 const STAMP = ['asOfMs', 'live'];
 
 export const MAY_BE_MISSING: Readonly<Record<string, readonly string[]>> = sorted({
@@ -32,6 +34,13 @@ export const MAY_BE_MISSING: Readonly<Record<string, readonly string[]>> = sorte
   'GET /v1/jobs': ['jobs.*.slot', 'jobs.*.vault'],
   'GET /v1/nav/{ticker}/history': SUMMARY,
   'GET /v1/leverage/sell-routes': ['asOfBlock', 'grossUsdg', 'legs.*.expectedUsdg'],
+  'GET /v1/cover/book/{ticker}': ['asOfBlock', 'capLeftUsd', 'note'],
+  'GET /v1/cover/positions/{account}': [
+    'asOfBlock',
+    'positions.*.closeNav',
+    'positions.*.id',
+    'positions.*.settleNav',
+  ],
   'GET /v1/cover/payouts': ['payouts.*.positions'],
   'POST /v1/tx/buy': APPROVED,
   'POST /v1/tx/sell': APPROVED,
@@ -41,10 +50,8 @@ export const MAY_BE_MISSING: Readonly<Record<string, readonly string[]>> = sorte
   'POST /v1/tx/cancel': PLAN,
   'POST /v1/tx/schedule': [...APPROVED, 'deadline', 'everySeconds', 'kind', 'note', 'totalUsdg'],
   'GET /v1/agent/session': SESSION,
-  'POST /v1/agent/trade': [
-    ...SESSION.map((name) => `status.${name}`),
-    'typedData.types.EIP712Domain',
-  ],
+  'POST /v1/agent/trade': UNSIGNED,
+  'POST /v1/agent/cover': [...UNSIGNED, 'offers', 'summary.returned'],
 });
 
 function sorted(table: Record<string, string[]>): Record<string, string[]> {
@@ -55,6 +62,8 @@ function sorted(table: Record<string, string[]>): Record<string, string[]> {
 
 /** Fields of the documents that no answer here has, and why. */
 export const NOT_SEEN: readonly string[] = [
+  // Of an account with hundreds of positions or listings.
+  'GET /v1/cover/positions/{account} note',
   // A node without eth_simulateV1.
   'plans simulation.afterApproval.skipped',
 ];
