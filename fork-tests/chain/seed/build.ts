@@ -3,6 +3,7 @@
  */
 import { localTokenAbi, localWethAbi } from '../../../contracts-abi/generated/index.ts';
 import type { ChainClient } from '../client.ts';
+import { publishWeeks } from '../deploy/cover-steps.ts';
 import { deployExternals } from '../deploy/externals.ts';
 import { seedNeeds } from '../deploy/plan.ts';
 import { deployProtocol, type Progress } from '../deploy/protocol.ts';
@@ -12,7 +13,7 @@ import { devAccounts, FUNDS, ROLES } from './accounts.ts';
 import { seedCoverBook } from './cover-book.ts';
 import { HISTORY_SECONDS, tradeHistory } from './history.ts';
 import type { Manifest, SeededToken } from './manifest.ts';
-import { protocolPlan } from './plan.ts';
+import { COVER_WEEKS, protocolPlan } from './plan.ts';
 import { deployMaker, seedToken, seedWeth, touchCoverPools } from './pools.ts';
 import { TOKENS } from './tokens.ts';
 
@@ -103,7 +104,13 @@ export async function buildChain(
   await verifyDeployment(client, deployment, { ...deployed, plan, deployer: issuer.address });
   const manifest = { deployment, maker, tokens };
   await client.setAutomine(true);
-  await tradeHistory(client, makerOwner, manifest, now, progress);
+  await tradeHistory(client, makerOwner, manifest, now, progress, async () => {
+    // The calendar of the beginning has run out meanwhile.
+    const later = await submitInBlocks(client);
+    await publishWeeks(client, later, issuer, deployment.coverMarket, COVER_WEEKS);
+    await later.flush();
+    await client.setAutomine(true);
+  });
   progress('filling the cover book');
   await seedCoverBook(client, issuer, deployment);
   return manifest;

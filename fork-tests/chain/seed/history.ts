@@ -1,6 +1,7 @@
 /**
- * Two days of prices before the chain is handed over, so that charts have shape and references are valid at once:
- * hourly steps first, then twenty one-minute steps, which is more than the reference's ten minutes.
+ * Half a year of prices before the chain is handed over, so that cover has weekends to be judged by, charts have shape
+ * and references are valid at once: steps shorter than a weekend first, then two days of hours, then twenty minutes,
+ * which is more than the reference's ten.
  */
 import type { LocalAccount } from 'viem';
 import type { ChainClient } from '../client.ts';
@@ -9,8 +10,18 @@ import { toScaled } from '../price.ts';
 import type { Manifest } from './manifest.ts';
 import { createPriceProcess, type PriceProcess } from './price-process.ts';
 
+/** From a week's close to its settlement where the clocks go forward; a step of less moves every weekend. */
+const SHORTEST_WEEKEND = 65 * 3_600;
+const STEP = SHORTEST_WEEKEND - 5 * 3_600;
+const WEEKENDS = 27;
+const LONG_STEPS = Math.ceil((WEEKENDS * 7 * 86_400) / STEP);
+
 /** Seconds of each step. */
-const STEPS: readonly number[] = [...Array<number>(48).fill(3_600), ...Array<number>(20).fill(60)];
+const STEPS: readonly number[] = [
+  ...Array<number>(LONG_STEPS).fill(STEP),
+  ...Array<number>(48).fill(3_600),
+  ...Array<number>(20).fill(60),
+];
 
 /** How long before the present a chain must begin for its history to fit, with a margin for the deployment. */
 export const HISTORY_SECONDS = STEPS.reduce((sum, step) => sum + step, 0) + 600;
@@ -31,17 +42,19 @@ export function resumedProcess(manifest: Manifest): PriceProcess {
   return process;
 }
 
-/** Trades through the history, ending at `endsAt` (unix seconds). */
+/** Trades through the history, ending at `endsAt` (unix seconds); `lately` is called two days and a bit before. */
 export async function tradeHistory(
   client: ChainClient,
   maker: LocalAccount,
   manifest: Manifest,
   endsAt: number,
   progress: (step: string) => void,
+  lately: () => Promise<void>,
 ): Promise<void> {
   const process = openingProcess(manifest);
   let at = endsAt - STEPS.reduce((sum, step) => sum + step, 0);
   for (const [index, seconds] of STEPS.entries()) {
+    if (index === LONG_STEPS) await lately();
     at += seconds;
     if (index % 20 === 0) progress(`trading through history: ${index} of ${STEPS.length}`);
     await client.setNextBlockTimestamp({ timestamp: BigInt(at) });
