@@ -111,8 +111,13 @@ type CoverTerms = {
   pricePer1k: bigint;
 };
 
-/** A wallet asks for cover of the market itself, with an approval of as much as it takes. */
-export async function requestCover(fork: Fork, role: Role, terms: CoverTerms): Promise<void> {
+type OnMarket =
+  | { functionName: 'request'; args: readonly [CoverTerms] }
+  | { functionName: 'offer'; args: readonly [CoverTerms, boolean] }
+  | { functionName: 'fill'; args: readonly [bigint, bigint] };
+
+/** A wallet asks for cover, offers it or fills a request at the market itself, with an approval of as much as it takes. */
+export async function onMarket(fork: Fork, role: Role, call: OnMarket): Promise<void> {
   const { account } = fork.accounts[role];
   await write(fork.client, account, {
     address: fork.deployment.usdg,
@@ -123,7 +128,6 @@ export async function requestCover(fork: Fork, role: Role, terms: CoverTerms): P
   await write(fork.client, account, {
     address: fork.deployment.coverMarket,
     abi: coverMarketAbi,
-    functionName: 'request',
-    args: [terms],
+    ...call,
   });
 }

@@ -10,7 +10,7 @@ import {
   type CoverPlanBody,
   currentWeek,
   execute,
-  requestCover,
+  onMarket,
   usdgOf,
 } from './cover-agent.ts';
 import { sendCall } from './send-plan.ts';
@@ -265,7 +265,7 @@ describe('an agent', () => {
       coverUsd: 100n,
       pricePer1k: 9n * USD,
     };
-    await requestCover(fork, 'bob', terms);
+    await onMarket(fork, 'bob', { functionName: 'request', args: [terms] });
     const { body } = await api.until(
       `/v1/cover/positions/${fork.accounts.bob.account.address}`,
       ({ body }) => (body.listings as unknown as unknown[])?.length === 1,
