@@ -5,6 +5,7 @@
  */
 import type { Kysely } from 'kysely';
 import type { Address } from 'viem';
+import { SNAPSHOT_VALIDITY } from '../../contracts-abi/constants.ts';
 import { type CoverWeek, coverWeek } from '../../contracts-abi/cover-calendar.ts';
 import { type EpochTables, readEpoch } from '../indexer/epoch.ts';
 import { MINUTE } from '../nav/minutes.ts';
@@ -28,13 +29,20 @@ export type Weekends = {
 /** When a week closes and settles: as published, or else as the calendar has it. */
 export type TimesOf = (week: number) => Pick<CoverWeek, 'close' | 'settle'>;
 
-type Kept = { key: string; weekends: Weekends };
+/** Of rows of one epoch; null for a week without prices. */
+type Kept = { epoch: string; weeks: Map<number, Weekend | null> };
+
+/**
+ * Seconds from which on a weekend stays as it is told: the hour in which the market may record its settlement, and one
+ * for an index that lags.
+ */
+const STANDS_AFTER = Number(SNAPSHOT_VALIDITY) + 3_600;
 
 export class WeekendHistory {
   readonly #db: Kysely<EpochTables>;
   readonly #index: CoverIndex;
   readonly #navs: NavHistory;
-  /** One a basket. */
+  /** One a basket, of MOST_WEEKENDS and those that come while the process runs. */
   readonly #kept = new Map<Address, Kept>();
 
   constructor(db: Kysely<EpochTables>, index: CoverIndex, navs: NavHistory) {
@@ -53,33 +61,43 @@ export class WeekendHistory {
     timesOf: TimesOf = coverWeek,
   ): Promise<Weekends> {
     const { vault, genesisAt } = basket;
-    const [first, last] = [firstWeekFrom(genesisAt, timesOf), lastWeekOver(now, timesOf)];
-    const key = `${await readEpoch(this.#db)}:${first}:${last}`;
-    const known = this.#kept.get(vault);
-    if (known?.key === key) return known.weekends;
+    const first = firstWeekFrom(genesisAt, timesOf);
+    const last = lastWeekOver(now, timesOf);
+    const kept = this.#keptOf(vault, await readEpoch(this.#db));
     const ids: number[] = [];
     for (let id = Math.max(first, last - MOST_WEEKENDS + 1); id <= last; id += 1) ids.push(id);
-    const outcomes = await this.#index.outcomesOf(ids, vault);
-    const found: Weekend[] = [];
-    for (const week of ids) {
+    const unknown = ids.filter((id) => !kept.has(id));
+    const outcomes = await this.#index.outcomesOf(unknown, vault);
+    const fresh = new Map<number, Weekend | null>();
+    for (const week of unknown) {
       const { close, settle } = timesOf(week);
       const told = outcomes.get(outcomeKey(week, vault));
       const closeNav = told?.closeNav ?? (await this.#averageAt(vault, close));
       const settleNav = told?.settleNav ?? (await this.#averageAt(vault, settle));
-      // Not recorded where the history does not reach, or has no price.
-      if (closeNav !== null && settleNav !== null) found.push({ week, closeNav, settleNav });
+      // Read again once the history is complete.
+      if (closeNav === 'incomplete' || settleNav === 'incomplete') continue;
+      const weekend =
+        closeNav === null || settleNav === null ? null : { week, closeNav, settleNav };
+      (settle + STANDS_AFTER <= now ? kept : fresh).set(week, weekend);
     }
-    const since = timesOf(found[0]?.week ?? first).close;
-    const weekends = { weekends: found, since };
-    if (found.length > 0 || ids.length === 0) this.#kept.set(vault, { key, weekends });
-    return weekends;
+    const weekends = ids.flatMap((id) => kept.get(id) ?? fresh.get(id) ?? []);
+    return { weekends, since: timesOf(weekends[0]?.week ?? first).close };
   }
 
-  /** Mean of the NAVs at the ends of the ten minutes up to `time`; null where one of them is not known. */
-  async #averageAt(vault: Address, time: number): Promise<bigint | null> {
+  #keptOf(vault: Address, epoch: string): Kept['weeks'] {
+    const known = this.#kept.get(vault);
+    if (known?.epoch === epoch) return known.weeks;
+    const weeks: Kept['weeks'] = new Map();
+    this.#kept.set(vault, { epoch, weeks });
+    return weeks;
+  }
+
+  /** Mean of the NAVs at the ends of the ten minutes up to `time`; null where one of them has no price. */
+  async #averageAt(vault: Address, time: number): Promise<bigint | null | 'incomplete'> {
     // The last one has only begun.
     const candles = await this.#navs.candles(vault, MINUTE, AVERAGED + 1, time);
-    const closes = candles?.slice(0, -1) ?? [];
+    if (candles === null) return 'incomplete';
+    const closes = candles.slice(0, -1);
     if (closes.length < AVERAGED) return null;
     return closes.reduce((sum, { c }) => sum + c, 0n) / BigInt(AVERAGED);
   }
