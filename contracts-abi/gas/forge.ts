@@ -1,9 +1,6 @@
 import { spawn } from 'node:child_process';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-
-const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-export const solidity = join(root, 'contracts-abi', 'solidity');
+import { join } from 'node:path';
+import { forgeBinary, solidity } from '../proof/copy.ts';
 
 /** Where forge puts its artifacts. */
 export const artifacts = process.env['FOUNDRY_OUT'] ?? join(solidity, 'out');
@@ -22,7 +19,7 @@ export async function runGasSuites(): Promise<string> {
 
 function run(args: string[]): Promise<{ status: number | null; text: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(join(root, 'node_modules', '.bin', 'forge'), args, {
+    const child = spawn(forgeBinary(), args, {
       cwd: solidity,
       env: { ...process.env, FOUNDRY_OPTIMIZER: 'true', FOUNDRY_TEST: 'test/gas', NO_COLOR: '1' },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -84,6 +84,7 @@ export type ReadClient = Pick<
   | 'getChainId'
   | 'getCode'
   | 'getGasPrice'
+  | 'getTransaction'
   | 'getTransactionCount'
   | 'getTransactionReceipt'
   | 'readContract'

@@ -12,10 +12,12 @@ const SAFE = '@safe-global/safe-contracts/build/artifacts/contracts';
 const ARTIFACTS = {
   UniswapV3Factory:
     '@uniswap/v3-core/artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory.json',
+  UniswapV3Pool: '@uniswap/v3-core/artifacts/contracts/UniswapV3Pool.sol/UniswapV3Pool.json',
   SwapRouter02:
     '@uniswap/swap-router-contracts/artifacts/contracts/SwapRouter02.sol/SwapRouter02.json',
   QuoterV2: '@uniswap/v3-periphery/artifacts/contracts/lens/QuoterV2.sol/QuoterV2.json',
   Safe: `${SAFE}/Safe.sol/Safe.json`,
+  SafeProxy: `${SAFE}/proxies/SafeProxy.sol/SafeProxy.json`,
   SafeProxyFactory: `${SAFE}/proxies/SafeProxyFactory.sol/SafeProxyFactory.json`,
   CompatibilityFallbackHandler: `${SAFE}/handler/CompatibilityFallbackHandler.sol/CompatibilityFallbackHandler.json`,
 } as const;

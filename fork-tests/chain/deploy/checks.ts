@@ -2,7 +2,7 @@
 import { type Abi, type Address, isAddressEqual } from 'viem';
 import type { ReadClient } from '../client.ts';
 
-/** `expected` is a value that what is read must equal, or a Rule that it must satisfy. */
+/** `expected` is a value that what is read must equal, or a Rule that it must satisfy; or a promise of one. */
 export type Check = {
   what: string;
   actual: Promise<unknown>;
@@ -79,9 +79,9 @@ export class DifferenceError extends Error {
 
 export async function compare(subject: string, checks: readonly Check[]): Promise<void> {
   const results = await Promise.all(
-    checks.map(async ({ what, actual, expected }) => {
+    checks.map(async ({ what, ...check }) => {
       try {
-        const value = await actual;
+        const [value, expected] = await Promise.all([check.actual, check.expected]);
         return same(value, expected) ? null : `${what}: ${show(value)}, expected ${show(expected)}`;
       } catch (error) {
         const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);

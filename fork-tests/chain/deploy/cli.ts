@@ -20,6 +20,8 @@ const USAGE = `npm run deploy                 deploys, or goes on where it was b
 npm run deploy -- --dry-run    prints the steps, their gas and the ETH needed; sends nothing
 npm run deploy -- --verify     checks an existing DEPLOYMENT_FILE against the chain; needs no key
 npm run deploy -- --restate    goes on with prices of now, where they moved away from the plan's
+npm run deploy -- --same-chain goes on with a run that was broken off before any block had a step of it: that it was on
+                               this chain only you can tell then. Goes with --cover too
 npm run deploy -- --cover      extends the cover market of an existing DEPLOYMENT_FILE, as often as wanted: publishes
                                the weeks that DEPLOY_COVER_WEEKS lacks, lists baskets whose pools remember enough by
                                now, and says of the others what is missing. Needs the key of the market's owner; with
@@ -69,6 +71,7 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv, say: Say): P
       only: { type: 'string' },
       fund: { type: 'string' },
       drop: { type: 'boolean', default: false },
+      'same-chain': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -78,14 +81,15 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv, say: Say): P
   }
   const cover = coverFlags(values);
   const config = loadConfig(deployOptions, env);
+  const sameChain = values['same-chain'];
   const client = connectTo(config.RPC_URLS, config.RPC_TIMEOUT_MS);
   if (cover !== null) {
     const { slots = config.DEPLOY_POOL_SLOTS, ...rest } = cover;
     const command = { ...rest, slots, weeks: config.DEPLOY_COVER_WEEKS };
     await extendCover(client, config, command, say);
   } else if (values.verify) await verify(client, config, say);
-  else if (values['dry-run']) await dryRun(client, config, say);
-  else await deploy(client, config, values.restate, say);
+  else if (values['dry-run']) await dryRun(client, config, { sameChain }, say);
+  else await deploy(client, config, { restate: values.restate, sameChain }, say);
 }
 
 type Flags = {
@@ -97,6 +101,7 @@ type Flags = {
   only?: string | undefined;
   fund?: string | undefined;
   drop: boolean;
+  'same-chain': boolean;
 };
 
 /** Null without --cover. Throws a DeployError for flags that do not go together or have no meaning. */
@@ -125,6 +130,7 @@ function coverFlags(
   }
   return {
     dryRun: flags['dry-run'],
+    sameChain: flags['same-chain'],
     drop,
     only: only === undefined ? null : only.split(',').map((ticker) => ticker.trim()),
     level: fund === undefined ? 0n : parseLevel(fund),
@@ -167,7 +173,7 @@ function wordsFor(error: unknown, args: readonly string[]): string | null {
     return `${(error as Error).message}${again}`;
   }
   if (typeof code === 'string' && code.startsWith('ERR_PARSE_ARGS')) {
-    return `${(error as Error).message.replaceAll('\n', ' ')}. The flags are --dry-run, --verify and --restate, and --cover with --slots, --only, --fund and --drop; everything else is a setting (.env.example)`;
+    return `${(error as Error).message.replaceAll('\n', ' ')}. The flags are --dry-run, --verify and --restate, --same-chain, and --cover with --slots, --only, --fund and --drop; everything else is a setting (.env.example)`;
   }
   return null;
 }

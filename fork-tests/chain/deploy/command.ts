@@ -37,18 +37,26 @@ import { type RecordedStep, recordSteps } from './recording-submitter.ts';
 import { restatePrices } from './restate.ts';
 import { describeStanding } from './standing.ts';
 import { verifyDeployment, verifyStanding } from './verify.ts';
+import { otherBuilds } from './verify-externals.ts';
 
-/** Deploys, or goes on with what an earlier run began. `restate`: with stated prices of now for what is not sent yet. */
+export type DeployCommand = {
+  /** With stated prices of now for what is not sent yet. */
+  restate: boolean;
+  /** The operator says that a broken-off run was on this chain, of which the chain itself tells nothing. */
+  sameChain: boolean;
+};
+
+/** Deploys, or goes on with what an earlier run began. */
 export async function deploy(
   client: ReadClient,
   config: DeployConfig,
-  restate: boolean,
+  { restate, sameChain }: DeployCommand,
   say: Say,
 ): Promise<void> {
   await assertChain(client);
   const account = loadDeployer(config);
   await alone(config, async () => {
-    const journal = await openJournal(client, account, config, say);
+    const journal = await openJournal(client, account, config, sameChain, say);
     try {
       const resign = restate ? await restateJournal(client, account, journal, say) : undefined;
       await deployThrough(client, account, config, journal, say, resign);
@@ -59,10 +67,16 @@ export async function deploy(
 }
 
 /** Prints the steps, their gas and what the deployer must hold. Sends nothing. */
-export async function dryRun(client: ReadClient, config: DeployConfig, say: Say): Promise<void> {
+export async function dryRun(
+  client: ReadClient,
+  config: DeployConfig,
+  { sameChain }: Pick<DeployCommand, 'sameChain'>,
+  say: Say,
+): Promise<void> {
   await assertChain(client);
   const account = loadDeployer(config);
-  const journal = Journal.read(journalPath(config), planSchema);
+  const left = Journal.read(journalPath(config), planSchema);
+  const journal = left === null || left.steps.length === 0 ? null : left;
   let header: JournalHeader<ProtocolPlan>;
   if (journal === null) {
     header = await newHeader(client, account, await freshPlan(client, account, config));
@@ -75,13 +89,14 @@ export async function dryRun(client: ReadClient, config: DeployConfig, say: Say)
       );
     }
   } else {
-    await assertResumable(client, account, config, journal);
+    await assertResumable(client, account, config, journal, sameChain);
     header = journal.header;
   }
-  const { steps } = await walk(client, account, header, journal?.decisions);
+  const { steps } = await walk(client, account, config, header, journal?.decisions);
   const done = journal?.steps.length ?? 0;
   sayPlan(header, say);
   await sayOutlook(client, header.plan, say);
+  await sayBuilds(client, config, header.plan, say);
   const missing =
     done > 0 ? [] : await missingConstituents(client, account.address, header.plan.baskets);
   const gas = await boundGas(client, account, steps.slice(done));
@@ -101,18 +116,19 @@ export async function dryRun(client: ReadClient, config: DeployConfig, say: Say)
 export async function verify(client: ReadClient, config: DeployConfig, say: Say): Promise<void> {
   await assertChain(client);
   const deployment = deploymentIn(config);
-  const unknown = await verifyStanding(client, deployment);
+  const trusted = config.DEPLOY_TRUSTED_CODE;
+  const { unknown, unplanned } = await verifyStanding(client, deployment, trusted);
   const journal = Journal.read(journalPath(config), planSchema);
   if (journal !== null) {
     const { header, decisions } = journal;
     const account = { address: header.deployer } as LocalAccount;
-    const { deployed } = await walk(client, account, header, decisions);
+    const { deployed } = await walk(client, account, config, header, decisions);
     await assertSameFile(config, deployed.deployment);
     const { plan, deployer } = header;
-    await verifyDeployment(client, deployment, { ...deployed, plan, deployer });
+    await verifyDeployment(client, deployment, { ...deployed, plan, deployer }, trusted);
   }
   for (const line of await describeStanding(client, deployment)) say(line);
-  for (const line of unknown) say(line);
+  for (const line of [...unknown, ...(journal === null ? unplanned : [])]) say(line);
   say(`${config.DEPLOYMENT_FILE} is what stands on chain ${CHAIN_ID}.`);
 }
 
@@ -120,12 +136,15 @@ async function openJournal(
   client: ReadClient,
   account: LocalAccount,
   config: DeployConfig,
+  sameChain: boolean,
   say: Say,
 ): Promise<Journal<ProtocolPlan>> {
   const path = journalPath(config);
   const found = Journal.open(path, planSchema);
-  if (found !== null) {
-    await assertResumable(client, account, config, found);
+  // Where nothing was signed nothing is bound, and nothing tells of which chain the plan was.
+  if (found?.steps.length === 0) found.close();
+  else if (found !== null) {
+    await assertResumable(client, account, config, found, sameChain);
     say(`Going on with the deployment in ${path}: ${found.steps.length} steps were signed.`);
     return found;
   }
@@ -137,8 +156,9 @@ async function openJournal(
   const plan = await freshPlan(client, account, config);
   const header = await newHeader(client, account, plan);
   sayPlan(header, say);
-  const { steps } = await walk(client, account, header);
+  const { steps } = await walk(client, account, config, header);
   const outlook = await sayOutlook(client, plan, say);
+  await sayBuilds(client, config, plan, say);
   // A plan in a file was chosen with these lines in sight.
   if (config.DEPLOY_PLAN_FILE === undefined && outlook.able.length === 0) {
     const waste = wasteLine(outlook);
@@ -194,7 +214,7 @@ async function deployThrough(
   resign: number | undefined,
 ): Promise<void> {
   const { plan, deployer } = journal.header;
-  const { steps } = await walk(client, account, journal.header, journal.decisions);
+  const { steps } = await walk(client, account, config, journal.header, journal.decisions);
   const settled: SettledStep[] = [];
   const submitter = submitJournaled({
     client,
@@ -208,8 +228,9 @@ async function deployThrough(
       if (sent) say(`  ${index + 1}/${steps.length} ${what}: ${hash}, ${grouped(gasUsed)} gas`);
     },
   });
-  const deployed = await deployProtocol(client, submitter, account, plan);
-  await verifyDeployment(client, deployed.deployment, { ...deployed, plan, deployer });
+  const trusted = config.DEPLOY_TRUSTED_CODE;
+  const deployed = await deployProtocol(client, submitter, account, plan, undefined, trusted);
+  await verifyDeployment(client, deployed.deployment, { ...deployed, plan, deployer }, trusted);
   if (existsSync(config.DEPLOYMENT_FILE)) await assertSameFile(config, deployed.deployment);
   else writeWhole(config.DEPLOYMENT_FILE, deployed.deployment);
 
@@ -224,11 +245,13 @@ async function deployThrough(
 async function walk(
   client: ReadClient,
   account: LocalAccount,
+  { DEPLOY_TRUSTED_CODE: trusted }: DeployConfig,
   header: JournalHeader<ProtocolPlan>,
   decisions?: ReadonlyMap<string, string | number>,
 ): Promise<{ steps: readonly RecordedStep[]; deployed: Deployed }> {
   const { submitter, steps } = recordSteps(account, header.firstNonce, decisions);
-  const deployed = await deployProtocol(client, submitter, account, header.plan);
+  const { plan } = header;
+  const deployed = await deployProtocol(client, submitter, account, plan, undefined, trusted);
   return { steps, deployed };
 }
 
@@ -252,6 +275,15 @@ async function sayOutlook(client: ReadClient, plan: ProtocolPlan, say: Say): Pro
   const waste = wasteLine(outlook);
   if (waste !== null) say(`Warning: ${waste}.`);
   return outlook;
+}
+
+async function sayBuilds(
+  client: ReadClient,
+  { DEPLOY_TRUSTED_CODE: trusted }: DeployConfig,
+  { externals }: ProtocolPlan,
+  say: Say,
+): Promise<void> {
+  for (const line of await otherBuilds(client, externals, trusted)) say(`Note: ${line}.`);
 }
 
 function sayPlan({ deployer, firstNonce, plan }: JournalHeader<ProtocolPlan>, say: Say): void {

@@ -114,7 +114,7 @@ async function foreseeOpen(
   const nothing: Settled = { ...read, steps: [], listing: null };
   const journal = Journal.read(path, runSchema);
   if (journal === null) return nothing;
-  await assertOwnRun(client, journal, deployment);
+  await assertOwnRun(client, journal, deployment, command);
   const open = lastStep(journal, deployment);
   if (open === null) return nothing;
   const { step, call, to, data, gas } = open;

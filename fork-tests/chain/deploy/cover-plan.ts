@@ -35,6 +35,8 @@ export type CoverCommand = CoverWish & {
   /** Gives up what an earlier run signed and no block has. */
   drop: boolean;
   dryRun: boolean;
+  /** The operator says that a broken-off run was on this chain, of which the chain itself tells nothing. */
+  sameChain: boolean;
 };
 
 export type CoverPlan = {

@@ -54,9 +54,11 @@ export async function assertOwnRun(
   client: ReadClient,
   journal: JournalContent<{ coverMarket: string }>,
   { coverMarket }: Pick<Deployment, 'coverMarket'>,
+  { sameChain }: Pick<CoverCommand, 'sameChain'>,
 ): Promise<void> {
   const { path, header } = journal;
-  await assertSameChain(client, journal);
+  // What was signed goes out only where this command asks for that very step: it need not be in sight.
+  await assertSameChain(client, journal, { sameChain, needsSight: false });
   if (header.plan.coverMarket === coverMarket) return;
   throw new DeployError(
     `the run in ${path} is of the cover market ${header.plan.coverMarket}, and this deployment's is ${coverMarket}. Move the journal away to begin anew`,
@@ -76,7 +78,7 @@ export async function settleBroken(
   const journal = Journal.open(path, runSchema);
   if (journal === null) return;
   try {
-    await assertOwnRun(client, journal, deployment);
+    await assertOwnRun(client, journal, deployment, command);
     const open = lastStep(journal, deployment);
     if (open === null) return;
     const { step, sender } = open;

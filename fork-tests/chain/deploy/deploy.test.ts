@@ -427,8 +427,11 @@ describe('--verify', () => {
     expect(await verifyWith(run.deployment)).toMatch(
       new RegExp(`code of the AccountSetup of accountFactory ${address}: "other code from byte`),
     );
-    // Whose it is does not matter, as long as it is ours.
+    // Whose it is does not matter, as long as it is ours and of its own address.
     await client.setCode({ address: impostor, bytecode: ours });
+    expect(await verifyWith(run.deployment)).toMatch(/the AccountSetup of accountFactory self: /);
+    const own = ours.replaceAll(bare(setup), bare(impostor)) as Hex;
+    await client.setCode({ address: impostor, bytecode: own });
     const path = join(mkdtempSync(join(dirname(run.site.deploymentFile), 'ours-')), 'it.json');
     writeFileSync(path, JSON.stringify(run.deployment));
     const same = await run.site.call({ DEPLOYMENT_FILE: path }, '--verify');

@@ -29,13 +29,17 @@ import { DeployError } from './errors.ts';
 const address = deploymentSchema.shape.usdg;
 const hex = z.custom<Hex>((value) => isHex(value), 'expected 0x and hex characters');
 
+const blockSchema = z.object({ number: z.int().nonnegative(), hash: hex });
+
 const ownHeaderSchema = z.object({
   /** Whose key sends. */
   deployer: address,
   /** Nonce of the first step. */
   firstNonce: z.int().nonnegative(),
   /** A block from before the first step: what tells this chain from another with the same id. */
-  anchor: z.object({ number: z.int().nonnegative(), hash: hex }),
+  anchor: blockSchema,
+  /** The newest block when it began: one that a fork made for itself is no other chain's. Absent in older journals. */
+  head: blockSchema.optional(),
 });
 
 const decisionSchema = z.object({

@@ -5,6 +5,7 @@
  *   npm run deploy -- --dry-run    prints the steps, their gas and the ETH needed; sends nothing
  *   npm run deploy -- --verify     checks an existing DEPLOYMENT_FILE against the chain; needs no key
  *   npm run deploy -- --restate    goes on with prices of now, where they moved away from the plan's
+ *   npm run deploy -- --same-chain  on your word goes on with a run of which this chain shows no step
  *   npm run deploy -- --cover      extends the cover market: weeks, and baskets whose pools remember enough by now
  */
 import { loadEnvFile } from '../../../runtime/config.ts';

@@ -1,5 +1,5 @@
 /** Settings of `npm run deploy`. The key comes as everywhere (runtime/keys), never from a flag. */
-import { isAddress, zeroAddress } from 'viem';
+import { type Hex, isAddress, isHash, zeroAddress } from 'viem';
 import { z } from 'zod';
 import { chainOptions, intOption, option } from '../../../runtime/config.ts';
 import { keyOptions } from '../../../runtime/keys/wallets.ts';
@@ -13,6 +13,14 @@ const addressOption = z
 export const MOST_SLOTS = 10_000;
 /** What a reference takes (rule 1), with a margin. */
 export const REFERENCE_SLOTS = 720;
+
+const hashListOption = z
+  .string()
+  .default('')
+  .transform((text) => text.split(',').map((hash) => hash.trim().toLowerCase()))
+  .transform((hashes) => hashes.filter((hash) => hash !== ''))
+  .refine((hashes) => hashes.every((hash) => isHash(hash)), 'expected hashes, by comma')
+  .transform((hashes): ReadonlySet<Hex> => new Set(hashes as Hex[]));
 
 export const deployOptions = chainOptions.extend(keyOptions.shape).extend({
   DEPLOY_OWNER: option(addressOption.optional(), {
@@ -46,6 +54,11 @@ export const deployOptions = chainOptions.extend(keyOptions.shape).extend({
     description:
       'The plan to deploy, as a dry run writes it; absent: what the live chain’s pools allow now.',
     example: '.data/deployment.json.plan',
+  }),
+  DEPLOY_TRUSTED_CODE: option(hashListOption, {
+    description:
+      'Hashes (keccak256) of code that you compared with a source of your own, by comma: a Uniswap router or factory of another build than the published one is refused otherwise, but for those at the live chain’s addresses.',
+    example: '',
   }),
   DEPLOY_WAIT_SECONDS: option(intOption(5, 3_600).default(120), {
     description: 'Longest wait for one transaction to be mined.',

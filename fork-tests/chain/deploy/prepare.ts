@@ -79,20 +79,21 @@ export async function newHeader<Plan>(
   const [mined, waiting, head] = await Promise.all([
     client.getTransactionCount({ address, blockTag: 'latest' }),
     client.getTransactionCount({ address, blockTag: 'pending' }),
-    client.getBlockNumber(),
+    client.getBlock(),
   ]);
   if (waiting > mined) {
     throw new DeployError(
       `the ${sender} ${address} has a transaction waiting at nonce ${mined}: deploy once it is mined`,
     );
   }
-  const blockNumber = head > ANCHOR_DEPTH ? head - ANCHOR_DEPTH : 0n;
+  const blockNumber = head.number > ANCHOR_DEPTH ? head.number - ANCHOR_DEPTH : 0n;
   const { hash } = await client.getBlock({ blockNumber });
   if (hash === null) throw new DeployError(`the node has no block ${blockNumber}`);
   return {
     deployer: address,
     firstNonce: mined,
     anchor: { number: Number(blockNumber), hash },
+    head: { number: Number(head.number), hash: head.hash },
     plan,
   };
 }
@@ -103,6 +104,7 @@ export async function assertResumable(
   { address }: LocalAccount,
   config: DeployConfig,
   journal: JournalContent<ProtocolPlan>,
+  sameChain: boolean,
 ): Promise<void> {
   const { path, header } = journal;
   if (header.deployer !== address) {
@@ -110,7 +112,7 @@ export async function assertResumable(
       `the deployment in ${path} is of the key of ${header.deployer}, and this one is of ${address}`,
     );
   }
-  await assertSameChain(client, journal);
+  await assertSameChain(client, journal, { sameChain, needsSight: true });
   for (const [role, option] of ROLES) {
     const asked = config[option];
     if (asked === undefined || getAddress(asked) === header.plan[role]) continue;

@@ -7,7 +7,7 @@
  * The steps depend on the plan alone, and on what `Submitter.decide` remembers: run again over a journal they are the
  * same ones. The deployer holds the constituents of every basket's seed shares.
  */
-import { type Abi, type Address, getContractAddress, type LocalAccount } from 'viem';
+import { type Abi, type Address, getContractAddress, type Hex, type LocalAccount } from 'viem';
 import { CHAIN_ID } from '../../../contracts-abi/constants.ts';
 import type { Deployment } from '../../../contracts-abi/deployment.ts';
 import {
@@ -43,16 +43,20 @@ export type Progress = (step: string) => void;
 
 export type Deployed = { deployment: Deployment; externals: Externals };
 
-/** @returns what stands now, not yet checked. Throws when an external is not what it should be or a step fails. */
+/**
+ * `trusted`: hashes of code of others that may stand where the published build is not.
+ * @returns what stands now, not yet checked. Throws when an external is not what it should be or a step fails.
+ */
 export async function deployProtocol(
   client: ReadClient,
   submitter: Submitter,
   account: LocalAccount,
   plan: ProtocolPlan,
   progress: Progress = () => undefined,
+  trusted: ReadonlySet<Hex> = new Set(),
 ): Promise<Deployed> {
   progress('checking externals');
-  await verifyExternals(client, plan.externals);
+  await verifyExternals(client, plan.externals, trusted);
   const startBlock = await submitter.decide(
     'start block',
     async () => Number(await client.getBlockNumber()) + 1,

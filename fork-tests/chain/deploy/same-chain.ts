@@ -3,24 +3,38 @@
  * tells them apart from nothing: what was mined for the journal's own steps does. What must hold:
  * - a step that was mined where the journal was written is mined here, or nothing is sent;
  * - but for the last few: a reorganisation may have taken them back, and their bytes go out again. Of another chain no
- *   step stands at all, so the first one always counts.
+ *   step stands at all, so the first one always counts;
+ * - where not even the first one was seen mined, it is in sight here, mined or waiting, or the operator says that this is
+ *   its chain (--same-chain): what a rehearsal planned is not for another chain.
  */
+import { TransactionNotFoundError } from 'viem';
 import type { ReadClient } from '../client.ts';
 import { DeployError } from './errors.ts';
-import type { JournalContent } from './journal.ts';
+import type { JournalContent, JournalStep } from './journal.ts';
 import { receiptOf } from './settle.ts';
 
 /** Steps at the end that a reorganisation may take back: each one waits for the block of the one before. */
 const MOST_TAKEN_BACK = 3;
 
+export type Resuming = {
+  /** The operator says so. */
+  sameChain: boolean;
+  /** Whether a first step that was never seen mined has to be in sight; if not, only the chain's blocks are compared. */
+  needsSight: boolean;
+};
+
 export async function assertSameChain(
   client: ReadClient,
   journal: JournalContent<unknown>,
+  resuming: Resuming,
 ): Promise<void> {
   await assertAnchor(client, journal);
   const { path, header, steps } = journal;
   const last = lastMined(journal);
-  if (last < 0) return;
+  if (last < 0) {
+    await assertBegunHere(client, journal, resuming);
+    return;
+  }
   const mined = await client.getTransactionCount({
     address: header.deployer,
     blockTag: 'latest',
@@ -46,17 +60,57 @@ function lastMined({ steps, seen }: JournalContent<unknown>): number {
   return Math.max(seen, steps.length - 2);
 }
 
+/** Of a journal whose first step, where there is one, may have been mined or not, on this chain or on another. */
+async function assertBegunHere(
+  client: ReadClient,
+  { path, header: { head }, steps: [first] }: JournalContent<unknown>,
+  { sameChain, needsSight }: Resuming,
+): Promise<void> {
+  if (first === undefined || sameChain || (await isInSight(client, first))) return;
+  const advice = `Nothing was sent. Where this is the chain on which it was signed, add --same-chain: its bytes go out again, and the rest after them. Otherwise point RPC_URLS at that chain, or move ${path} away to begin anew on this one`;
+  const signed = `its first step (${first.what}), ${first.hash}, was signed, and this chain knows no such transaction`;
+  if (head !== undefined && (await hashAt(client, head.number)) !== head.hash) {
+    throw new DeployError(
+      `${path} is of another chain, or this is a reorganised one: ${signed}, and block ${head.number} here is not the one that it began after. ${advice}`,
+    );
+  }
+  if (needsSight) {
+    throw new DeployError(
+      `${path} may be of another chain, such as a rehearsal's: ${signed}. ${advice}`,
+    );
+  }
+}
+
+/** Mined, or waiting at the node. */
+async function isInSight(client: ReadClient, step: JournalStep): Promise<boolean> {
+  if ((await receiptOf(client, step)) !== null) return true;
+  for (const hash of [step.hash, ...step.earlier]) {
+    try {
+      await client.getTransaction({ hash });
+      return true;
+    } catch (error) {
+      // expected where it never left, or another chain has it
+      if (!(error instanceof TransactionNotFoundError)) throw error;
+    }
+  }
+  return false;
+}
+
+/** Null: this chain is not that long. */
+async function hashAt(client: ReadClient, number: number): Promise<string | null> {
+  const head = await client.getBlockNumber();
+  if (head < number) return null;
+  return (await client.getBlock({ blockNumber: BigInt(number) })).hash;
+}
+
 /** Throws unless the block that the journal began above is this chain's. */
 async function assertAnchor(
   client: ReadClient,
   { path, header: { anchor } }: JournalContent<unknown>,
 ): Promise<void> {
-  const blockNumber = BigInt(anchor.number);
-  const head = await client.getBlockNumber();
-  const hash = head < blockNumber ? null : (await client.getBlock({ blockNumber })).hash;
-  if (hash !== anchor.hash) {
+  if ((await hashAt(client, anchor.number)) !== anchor.hash) {
     throw new DeployError(
-      `the deployment in ${path} is of another chain: block ${blockNumber} here is not the one there. Move the journal away to begin anew`,
+      `the deployment in ${path} is of another chain: block ${anchor.number} here is not the one there. Move the journal away to begin anew`,
     );
   }
 }

@@ -4,7 +4,7 @@ import {
   type Address,
   erc20Abi,
   type Hex,
-  hexToBytes,
+  isAddressEqual,
   keccak256,
   toFunctionSelector,
 } from 'viem';
@@ -13,15 +13,25 @@ import {
   swapRouter02Abi,
   uniswapV3FactoryAbi,
 } from '../../../contracts-abi/generated/index.ts';
+import { LIVE } from '../../../contracts-abi/live-addresses.ts';
 import type { ReadClient } from '../client.ts';
 import { genuine, multicall3Hashes } from './artifacts.ts';
-import { addressViews, type Check, compare, oneOf, reader } from './checks.ts';
+import { addressViews, type Check, compare, oneOf, Rule, reader } from './checks.ts';
+import { AS_BUILT, readOwn } from './code.ts';
 import type { PlannedExternals } from './plan.ts';
+import { isPublished } from './published.ts';
 
-/** Throws a DifferenceError that lists every external which is not what it should be. */
+const PUBLISHED = 'the build that Uniswap publishes';
+
+/**
+ * Throws a DifferenceError that lists every external which is not what it should be. Router and factory of another build
+ * than the published one pass at the addresses of the specification alone, where `otherBuilds` tells of them, and where
+ * the operator trusts the hash of their code.
+ */
 export async function verifyExternals(
   client: ReadClient,
   externals: PlannedExternals,
+  trusted: ReadonlySet<Hex> = new Set(),
 ): Promise<void> {
   const missing = await emptyAddresses(client, externals);
   if (missing.length > 0) {
@@ -84,6 +94,16 @@ export async function verifyExternals(
       actual: read(quoterV2, addressViews('WETH9'), 'WETH9'),
       expected: weth,
     },
+    ...(await strangeUniswap(client, externals, trusted))
+      .filter(({ name, address }) => name !== 'quoterV2' && !isAddressEqual(address, LIVE[name]))
+      .map(({ title, address, hash }) => ({
+        what: `code of ${title} ${address}`,
+        actual: Promise.resolve(hash),
+        expected: new Rule(
+          `${PUBLISHED}; where you compared this code with a source that you trust, its hash in DEPLOY_TRUSTED_CODE lets it pass`,
+          () => false,
+        ),
+      })),
     {
       what: 'code of Multicall3',
       actual: codeHash(client, externals.multicall3),
@@ -108,30 +128,72 @@ async function codeHash(client: ReadClient, address: Address): Promise<Hex | nul
   return code === undefined ? null : keccak256(code);
 }
 
-/**
- * Whether QuoterV2 is the published build, its two immutables aside (their getters are checked above). It is not known of
- * every chain that another build is wrong, so this is for the operator to judge.
- * @returns what to say of it; null: nothing.
- */
-export async function otherQuoter(client: ReadClient, address: Address): Promise<string | null> {
-  const standing = hexToBytes((await client.getCode({ address })) ?? '0x');
-  const published = hexToBytes(genuine('QuoterV2').deployedBytecode);
-  const isPublished =
-    standing.length === published.length &&
-    standing.every((byte, index) => byte === published[index] || inWord(published, index));
-  return isPublished
-    ? null
-    : `code of QuoterV2 ${address} is not the build that Uniswap publishes: whoever put it there may say any price in a quote`;
+type Uniswap = Pick<
+  PlannedExternals,
+  'usdg' | 'weth' | 'uniswapV3Factory' | 'swapRouter02' | 'quoterV2'
+>;
+type Strange = {
+  name: 'uniswapV3Factory' | 'swapRouter02' | 'quoterV2';
+  title: string;
+  address: Address;
+  hash: Hex | null;
+};
+
+/** Those whose code is neither the published build, nor trusted. */
+async function strangeUniswap(
+  client: ReadClient,
+  { weth, uniswapV3Factory: factory, swapRouter02, quoterV2 }: Omit<Uniswap, 'usdg'>,
+  trusted: ReadonlySet<Hex>,
+): Promise<Strange[]> {
+  const listed = [
+    ['uniswapV3Factory', 'UniswapV3Factory', factory, { self: factory }],
+    ['swapRouter02', 'SwapRouter02', swapRouter02, { factory, weth }],
+    ['quoterV2', 'QuoterV2', quoterV2, { factory, weth }],
+  ] as const;
+  const found: Strange[] = [];
+  for (const [name, title, address, immutables] of listed) {
+    if (await isPublished(client, address, title, immutables)) continue;
+    const hash = await codeHash(client, address);
+    if (hash === null || !trusted.has(hash)) found.push({ name, title, address, hash });
+  }
+  return found;
 }
 
-/** Where an immutable goes: the operand of a PUSH32 of nothing. */
-function inWord(code: Uint8Array, index: number): boolean {
-  for (let start = Math.max(1, index - 31); start <= index; start += 1) {
-    const isPush32 = code[start - 1] === 0x7f;
-    if (isPush32 && code.subarray(start, start + 32).every((byte) => byte === 0)) return true;
+/**
+ * What stands in other builds than those that can be compared here. It is not known of every chain that another build is
+ * wrong, so this is for the operator to judge.
+ * @returns a line for each.
+ */
+export async function otherBuilds(
+  client: ReadClient,
+  externals: Uniswap,
+  trusted: ReadonlySet<Hex>,
+): Promise<string[]> {
+  const uniswap = await strangeUniswap(client, externals, trusted);
+  const lines = uniswap.map(
+    ({ name, title, address, hash }) =>
+      `code of ${title} ${address} is not ${PUBLISHED} (hash ${hash}): whoever put it there ${HARM[name]}`,
+  );
+  const tokens = [
+    ['USDG', externals.usdg, 'localToken'],
+    ['WETH', externals.weth, 'localWeth'],
+  ] as const;
+  for (const [title, address, local] of tokens) {
+    const { verdict } = await readOwn(client, address, local);
+    const hash = await codeHash(client, address);
+    if (verdict === AS_BUILT || (hash !== null && trusted.has(hash))) continue;
+    lines.push(
+      `code of ${title} ${address} is none that can be compared here (hash ${hash}): the token is taken for genuine by its address`,
+    );
   }
-  return false;
+  return lines;
 }
+
+const HARM = {
+  uniswapV3Factory: 'may have made pools of any code, at any price',
+  swapRouter02: 'may keep what swaps are paid with, down to the least that each trade accepts',
+  quoterV2: 'may say any price in a quote',
+} as const;
 
 /** Those at whose address nothing stands. */
 export async function emptyAddresses(
