@@ -8,6 +8,8 @@ export type Header = { block: number; hash: Hex; parentHash: Hex };
 
 /** Blocks behind the head: deeper than any reorg of a chain whose blocks one sequencer orders. */
 const REACH = 64;
+/** Public endpoints refuse more than about twenty calls at once, and logs are asked for beside these. */
+const HEADERS_AT_ONCE = 10;
 /** A replica that lags does not know the newest parents yet; another one does. */
 const TRIES = 3;
 
@@ -30,34 +32,48 @@ export class ChainTail {
 
   /**
    * Leads the tail up to a head. One that is a block of the tail already changes nothing: its node lags.
-   * @throws when the parents of the head cannot be had: the tail is as it was.
+   * @throws when the parents of the head cannot be had: the tail keeps what it has come to, and the next call goes on.
    */
   async leadTo(head: Header): Promise<void> {
     if (this.at(head.block) === head.hash) return;
     const below = Math.max(head.block - REACH, this.#floor);
-    const from = this.#top < head.block && this.#top > below ? this.#top + 1 : below;
-    const headers = (await this.#byNumber(from, head)) ?? (await this.#byParents(below, head));
+    if (!(await this.#byNumber(below, head))) {
+      this.#take(await this.#byParents(below, head));
+    }
     // Whatever lies above is of another chain.
-    for (let block = head.block + 1; block <= this.#top; block += 1) this.#hashes.delete(block);
-    for (const { block, hash } of headers) this.#hashes.set(block, hash);
-    for (const block of this.#hashes.keys()) if (block < below) this.#hashes.delete(block);
+    for (const block of this.#hashes.keys()) {
+      if (block < below || block > head.block) this.#hashes.delete(block);
+    }
     this.#top = head.block;
   }
 
-  /** The blocks from `from` to the head; null where they are not of one chain with what is there. */
-  async #byNumber(from: number, head: Header): Promise<Header[] | null> {
-    const numbers = Array.from({ length: head.block - from }, (_, index) => from + index);
-    const below = await Promise.all(
-      numbers.map((number) => this.#header({ blockNumber: BigInt(number) })),
-    );
-    const headers: Header[] = [];
-    for (const header of [...below, head]) {
-      if (header === null) return null;
-      const parent = headers.at(-1)?.hash ?? this.at(header.block - 1);
-      if (parent !== null && header.parentHash !== parent) return null;
-      headers.push(header);
+  #take(headers: readonly Header[]): void {
+    for (const { block, hash } of headers) this.#hashes.set(block, hash);
+    this.#top = Math.max(this.#top, ...headers.map(({ block }) => block));
+  }
+
+  /** The blocks from the tail to the head, group by group; false where they are not of one chain with it. */
+  async #byNumber(below: number, head: Header): Promise<boolean> {
+    if (head.block <= this.#top) return false;
+    const isNew = this.#top < below;
+    let next = isNew ? below : this.#top + 1;
+    let parent = isNew ? null : this.at(this.#top);
+    const ask = async (block: number): Promise<Header | null> =>
+      block === head.block ? head : await this.#header({ blockNumber: BigInt(block) });
+    while (next <= head.block) {
+      const size = Math.min(HEADERS_AT_ONCE, head.block - next + 1);
+      const numbers = Array.from({ length: size }, (_, index) => next + index);
+      const group = await Promise.all(numbers.map(ask));
+      const headers: Header[] = [];
+      for (const header of group) {
+        if (header === null || (parent !== null && header.parentHash !== parent)) return false;
+        parent = header.hash;
+        headers.push(header);
+      }
+      this.#take(headers);
+      next += size;
     }
-    return headers;
+    return true;
   }
 
   /** From the head down to a block of the tail: by their hashes, which name one chain whoever answers. */
