@@ -275,7 +275,9 @@ describe('the order index', () => {
     await proxy.pause();
     await fork.client.mine({ blocks: 120 });
     await proxy.resume();
-    await api.settled();
+    const far = Number(await fork.client.getBlockNumber({ cacheTime: 0 }));
+    // Ready is also who read the head before this one a moment ago.
+    await api.until('/v1/cover/book/MAG7', ({ body }) => body.asOfBlock === far);
     await fork.client.revert({ id: snapshot });
     // The marks are of the new head and live; the totals are of blocks that are gone.
     const live = async (): Promise<unknown[]> => {
