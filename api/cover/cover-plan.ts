@@ -1,6 +1,6 @@
 /** The unsigned cover action of an agent, bounded by what the market holds now (wire.md, Cover plan). */
 import { type Address, erc20Abi, isAddressEqual } from 'viem';
-import { MAX_ACTION_LIFETIME, MAX_SESSION_COVER_OFFERS } from '../../contracts-abi/constants.ts';
+import { MAX_SESSION_COVER_OFFERS } from '../../contracts-abi/constants.ts';
 import { COVER_KIND, type CoverOrder, encodeCoverData } from '../../contracts-abi/cover-data.ts';
 import {
   coverMarketAbi,
@@ -21,6 +21,7 @@ import { refuseSurely } from '../chain/newest-block.ts';
 import type { CoverBody } from '../schemas/cover.ts';
 import { basketOf, requireIndex, type Service } from '../service.ts';
 import { planSession, sessionJson } from '../session/read-session.ts';
+import { ACTION_LIFETIME, SKIPPED } from '../session/signed-later.ts';
 import type { Refused } from '../session/trade-policy.ts';
 import type { Offer } from './cover-index.ts';
 import {
@@ -35,15 +36,6 @@ import {
 import { type Filled, fillOffers } from './fill-offers.ts';
 import { coverFeeOf, MAX_SESSION_TAKE_PRICE, premiumOf } from './terms.ts';
 import { requireCoverBasket, tradingWeek } from './weeks.ts';
-
-/** About five minutes (wire.md); the module accepts up to fifteen. */
-const ACTION_LIFETIME = 300;
-if (BigInt(ACTION_LIFETIME) > MAX_ACTION_LIFETIME) throw new RangeError('ACTION_LIFETIME');
-
-const SKIPPED = {
-  ok: null,
-  skipped: 'awaits the signed action: the relayer simulates it before it is sent',
-} as const;
 
 /** Offers that the chain is asked about: some of the cheapest may be gone by now. */
 const MOST_CONFIRMED = 2 * Number(MAX_SESSION_COVER_OFFERS);

@@ -1,6 +1,5 @@
 /** The unsigned action of an agent's trade, sized and bounded by live quotes (wire.md, Trade plan). */
 import { type Address, encodeAbiParameters, erc20Abi, type Hex } from 'viem';
-import { MAX_ACTION_LIFETIME } from '../../contracts-abi/constants.ts';
 import { buyGrossWithin } from '../../contracts-abi/fill-pricing.ts';
 import { basketZapperAbi } from '../../contracts-abi/generated/index.ts';
 import { mulDivDown, plusBps } from '../../contracts-abi/rounding.ts';
@@ -21,6 +20,7 @@ import type { SwapCall } from '../../runtime/quotes/swap-call.ts';
 import type { TradeRequest } from '../schemas/agent.ts';
 import { basketOf, type Service } from '../service.ts';
 import { planSession, type Session, sessionJson } from './read-session.ts';
+import { ACTION_LIFETIME, SKIPPED } from './signed-later.ts';
 import {
   checkBuy,
   checkHolding,
@@ -30,15 +30,6 @@ import {
   sharesWithin,
   spotIsNear,
 } from './trade-policy.ts';
-
-/** About five minutes (wire.md); the module accepts up to fifteen. */
-const ACTION_LIFETIME = 300;
-if (BigInt(ACTION_LIFETIME) > MAX_ACTION_LIFETIME) throw new RangeError('ACTION_LIFETIME');
-
-const SKIPPED = {
-  ok: null,
-  skipped: 'awaits the signed action: the relayer simulates it before it is sent',
-} as const;
 
 /** The tuple array that the module decodes from `data`: the type of the zapper's own `swaps` argument. */
 const SWAPS = (() => {

@@ -5,7 +5,6 @@ import { describe, expect, test } from 'vitest';
 import { NonceLanes } from '../../api/session/nonces.ts';
 import {
   accountFactoryAbi,
-  protocolPauseAbi,
   safeAbi,
   sessionModuleAbi,
 } from '../../contracts-abi/generated/index.ts';
@@ -17,7 +16,7 @@ import {
 } from '../../contracts-abi/typed-data.ts';
 import { receiptOf } from '../chain/client.ts';
 import { useFork } from '../harness/fork.ts';
-import { mined } from '../harness/mined.ts';
+import { pauseProtocol } from '../harness/mined.ts';
 import { balanceOf, sendCall } from './send-plan.ts';
 import {
   type Answer,
@@ -312,15 +311,7 @@ describe('POST /v1/agent/trade', () => {
     await openAccount();
     expectError(await buy(20, { ticker: 'FRESH' }), 422, 'NO_REFERENCE');
     expectError(await buy(20, { ticker: 'NONE' }), 400, 'UNKNOWN_BASKET');
-    await mined(
-      fork,
-      fork.userClient('guardian').writeContract({
-        address: fork.deployment.pause,
-        abi: protocolPauseAbi,
-        functionName: 'pause',
-        args: [],
-      }),
-    );
+    await pauseProtocol(fork);
     const paused = await buy(20);
     expectError(paused, 503, 'PAUSED');
     expect(paused.body.retryable).toBe(true);

@@ -2,9 +2,8 @@
 import { erc20Abi } from 'viem';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { tradeGasWei } from '../../api/wallet/read-wallet.ts';
-import { protocolPauseAbi } from '../../contracts-abi/generated/index.ts';
 import { useFork } from '../harness/fork.ts';
-import { mined } from '../harness/mined.ts';
+import { mined, pauseProtocol } from '../harness/mined.ts';
 import { balanceOf, planOf, sendApproval, sendPlan } from './send-plan.ts';
 import { expectError, useApi } from './use-api.ts';
 
@@ -159,15 +158,7 @@ describe('POST /v1/tx/buy', () => {
 
   test('answers 503 while buying is paused; selling goes on', async () => {
     await sendPlan(fork, 'alice', planOf(await buy()));
-    await mined(
-      fork,
-      fork.userClient('guardian').writeContract({
-        address: fork.deployment.pause,
-        abi: protocolPauseAbi,
-        functionName: 'pause',
-        args: [],
-      }),
-    );
+    await pauseProtocol(fork);
     expectError(await buy(), 503, 'PAUSED');
     await sendPlan(fork, 'alice', planOf(await sell()));
     expect(await balanceOf(fork, fork.vault('MAG7'), alice())).toBe(0n);
@@ -186,15 +177,7 @@ describe('POST /v1/tx/buy', () => {
       return answers.map((answer) => planOf(answer).warnings);
     };
     expect(await orders()).toEqual([[], [], []]);
-    await mined(
-      fork,
-      fork.userClient('guardian').writeContract({
-        address: fork.deployment.pause,
-        abi: protocolPauseAbi,
-        functionName: 'pause',
-        args: [],
-      }),
-    );
+    await pauseProtocol(fork);
     await api.marksSettled();
     const warned = [expect.stringMatching(/paused.*nothing fills/)];
     expect(await orders()).toEqual([warned, warned, warned]);

@@ -1,4 +1,5 @@
 import type { Hex } from 'viem';
+import { protocolPauseAbi } from '../../contracts-abi/generated/index.ts';
 import { receiptOf } from '../chain/client.ts';
 import type { Fork } from './chain-handle.ts';
 
@@ -10,4 +11,15 @@ export async function mined(fork: Fork, sending: Promise<Hex>): Promise<void> {
   const hash = await sending;
   const { status } = await receiptOf(fork.client, hash, 20_000);
   if (status !== 'success') throw new Error(`${hash} reverted`);
+}
+
+/** The guardian stops buys, fills and session actions. */
+export async function pauseProtocol(fork: Fork): Promise<void> {
+  const pausing = fork.userClient('guardian').writeContract({
+    address: fork.deployment.pause,
+    abi: protocolPauseAbi,
+    functionName: 'pause',
+    args: [],
+  });
+  await mined(fork, pausing);
 }
