@@ -2,25 +2,35 @@
  * Soaks: what an operator leaves running for months, in minutes. By hand, since they take their time.
  *   npm run soak -- keeper [--minutes 20]
  *   npm run soak -- relayer [--kills 300] [--replicas 1|2] [--seed 4663]
+ *   npm run soak -- cover [--positions 10000]
  * Each ends with its figures as one line of JSON, and exits with 1 when anything did not hold.
  */
 import { parseArgs } from 'node:util';
+import { soakCover } from './cover.ts';
 import { soakKeeper } from './keeper.ts';
 import { soakRelayer } from './relayer.ts';
 
 const USAGE = `usage: npm run soak -- keeper [--minutes 20]   at least 1
        npm run soak -- relayer [--kills 300] [--replicas 1|2] [--seed 4663]
+       npm run soak -- cover [--positions 10000]   at least 200
 `;
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 async function soak(name: string | undefined, text: Record<string, string>) {
-  const [minutes, kills, replicas, seed] = [text.minutes, text.kills, text.replicas, text.seed].map(
-    Number,
-  ) as [number, number, number, number];
+  const [minutes, kills, replicas, seed, positions] = [
+    text.minutes,
+    text.kills,
+    text.replicas,
+    text.seed,
+    text.positions,
+  ].map(Number) as [number, number, number, number, number];
   if (name === 'keeper' && minutes >= 1) return await soakKeeper({ minutes, say });
   const isWhole = [kills, seed].every((value) => Number.isSafeInteger(value) && value > 0);
   if (name === 'relayer' && isWhole && (replicas === 1 || replicas === 2)) {
     return await soakRelayer({ kills, replicas, seed, say });
+  }
+  if (name === 'cover' && Number.isSafeInteger(positions) && positions >= 200) {
+    return await soakCover({ positions, say });
   }
   return null;
 }
@@ -33,6 +43,7 @@ async function main(): Promise<number> {
       kills: { type: 'string', default: '300' },
       replicas: { type: 'string', default: '1' },
       seed: { type: 'string', default: '4663' },
+      positions: { type: 'string', default: '10000' },
     },
   });
   const [name, ...others] = positionals;
