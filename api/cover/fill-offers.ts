@@ -1,6 +1,9 @@
 /**
  * What taking cover out of the book costs: best price first, each part of an offer as the market takes it (CoverBook
  * `take`: $50 or more of an offer, or all that is left of it; never above the week's cap). Pure.
+ *
+ * Where that minimum is in the way (the best offer holds $50, $90 is wanted, and the next one does not sell the $40), up
+ * to three offers are passed over: what fills more comes first, then what costs less.
  */
 import { MIN_COVER_USD } from '../../contracts-abi/constants.ts';
 import { coverFeeOf, premiumOf } from './terms.ts';
@@ -35,22 +38,61 @@ export function fillOffers(
   most = Number.POSITIVE_INFINITY,
 ): Filled {
   const wanted = wantedUsd < capLeftUsd ? wantedUsd : capLeftUsd;
+  const { parts, even } = bestFirst(offers, wanted, most);
+  const plain = filledOf(parts);
+  if (even) return plain;
+  return withoutSome(offers, parts.length)
+    .map((rest) => filledOf(bestFirst(rest, wanted, most).parts))
+    .reduce((best, other) => (isBetter(other, best) ? other : best), plain);
+}
+
+/** How far beyond the parts of the plain fill an offer may be passed over, and among how many of all. */
+const OFFERS_AFTER = 2;
+const OFFERS_TRIED = 9;
+
+/** The offers without each one, each two and each three of those about which the fill is decided: its last ones. */
+function withoutSome(offers: readonly OpenOffer[], parts: number): OpenOffer[][] {
+  const end = Math.min(offers.length, parts + OFFERS_AFTER);
+  const tried = offers.slice(Math.max(0, end - OFFERS_TRIED), end).map(({ id }) => id);
+  const passedOver = tried.flatMap((one, first) =>
+    tried
+      .slice(first)
+      .flatMap((two, second) =>
+        tried.slice(first + second).map((three) => new Set([one, two, three])),
+      ),
+  );
+  return passedOver.map((ids) => offers.filter(({ id }) => !ids.has(id)));
+}
+
+function isBetter(one: Filled, other: Filled): boolean {
+  return one.filledUsd === other.filledUsd
+    ? one.cost < other.cost
+    : one.filledUsd > other.filledUsd;
+}
+
+/** `even`: the minimum was never in the way, so that nothing else fills more, or the same for less. */
+function bestFirst(
+  offers: readonly OpenOffer[],
+  wanted: bigint,
+  most: number,
+): { parts: Taken[]; even: boolean } {
   const parts: Taken[] = [];
   let left = wanted;
+  let even = true;
   for (const { id, pricePer1k, openUsd } of offers) {
     if (left === 0n || parts.length >= most) break;
-    let coverUsd = openUsd < left ? openUsd : left;
-    if (coverUsd < MIN_COVER_USD && coverUsd !== openUsd) {
-      // Too small a part of this one: dearer parts before it give way, or it is passed over for a smaller one.
-      const missing = MIN_COVER_USD - coverUsd;
-      if (openUsd < MIN_COVER_USD || !giveWay(parts, missing)) continue;
-      left += missing;
-      coverUsd = MIN_COVER_USD;
+    const least = openUsd < MIN_COVER_USD ? openUsd : MIN_COVER_USD;
+    if (left < least) {
+      even = false;
+      // Dearer parts before it give way, or it is passed over for a smaller one.
+      if (!giveWay(parts, least - left)) continue;
+      left = least;
     }
+    const coverUsd = openUsd < left ? openUsd : left;
     parts.push({ id, pricePer1k, coverUsd, openUsd });
     left -= coverUsd;
   }
-  return filledOf(parts);
+  return { parts, even };
 }
 
 /** Takes `missing` out of the parts, the dearest first, each staying one that the market takes. */
