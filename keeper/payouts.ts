@@ -6,8 +6,7 @@
  * One goes after the other, each for as long as its broadcast takes, and fills and snapshots of the next tick wait
  * behind them: so a tick has a share of its time for payouts, and a node that hangs keeps it for one of them alone.
  */
-import { decodeFunctionData } from 'viem';
-import { coverMarketAbi } from '../contracts-abi/generated/index.ts';
+import { positionsIn } from '../runtime/cover/cover-work.ts';
 import type { Sender } from '../runtime/sender/types.ts';
 import { ECHO_MS } from './attempts.ts';
 import type { KeeperContext } from './context.ts';
@@ -69,7 +68,7 @@ export function createPayouts(context: PayoutContext, own: number | null): Payou
         // A replica that lags behind may say for a while that they are still to be paid.
         (stored?.state.tag === 'mined' && now() - seenMs < ECHO_MS);
       if (stored === null || !claims) intents.delete(key);
-      else for (const position of positionsOf(stored.intent.data)) claimed.add(position);
+      else for (const position of positionsIn(stored.intent.data)) claimed.add(position);
     }
     return claimed;
   }
@@ -114,9 +113,4 @@ export function createPayouts(context: PayoutContext, own: number | null): Payou
       }
     },
   };
-}
-
-function positionsOf(data: `0x${string}`): readonly bigint[] {
-  const { functionName, args } = decodeFunctionData({ abi: coverMarketAbi, data });
-  return functionName === 'payout' ? args[0] : [];
 }

@@ -1,5 +1,6 @@
 /** A weekend on which hundreds hold cover, one of whom, and one underwriter, no USDG can be sent to. */
 import { afterEach, expect, test } from 'vitest';
+import { runWhy } from '../../keeper/cli/why.ts';
 import { useApi } from '../api/use-api.ts';
 import { useFork } from '../harness/fork.ts';
 import { claimCredits, eventsOf, judgeWeekend, moneyOf, sellToCrowd } from './cover-crowd.ts';
@@ -45,5 +46,12 @@ test(`${POSITIONS} positions are paid in batches, whoever cannot be paid keeps n
   expect(verdict.shares).toEqual({ nothing: 110, part: 220, full: 110 });
   expect(verdict.credited).toBeGreaterThan(0n);
   expect(verdict.payouts).toBe(POSITIONS / 20);
+  // An operator asks for a position, and is told of the payout that it was in.
+  const [, inner] = crowd.sold;
+  const said: string[] = [];
+  const id = String(inner?.positionId);
+  expect(await runWhy(id, keeper.env, (line) => said.push(line))).toBe(0);
+  expect(said.join('\n')).toMatch(/^position \d+ is one of those in\n.*:payout:\d+\n[^]*executed/);
+  expect(await runWhy('999999', keeper.env, () => undefined)).toBe(1);
   expect(await claimCredits(fork, crowd)).toEqual([]);
 });

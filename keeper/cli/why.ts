@@ -1,7 +1,10 @@
 /** `why <order id>`: what was decided about an order and when, from the journal alone; a keeper may run meanwhile. */
-import { formatUnits } from 'viem';
+import type { Kysely } from 'kysely';
+import { formatUnits, type Hex, isHex, numberToHex } from 'viem';
 import { loadConfig, storeOptions } from '../../runtime/config.ts';
+import { positionsIn } from '../../runtime/cover/cover-work.ts';
 import { openStore } from '../../runtime/store/store.ts';
+import { parseIntentKey } from '../attempts.ts';
 import { DEFAULT_DATABASE_URL } from '../config.ts';
 import { createJournal, type Journal } from '../journal/journal.ts';
 import { type StoreTables, storeMigrations } from '../journal/migrations.ts';
@@ -34,6 +37,26 @@ export async function timelineText(journal: Journal, id: string): Promise<string
   return lines;
 }
 
+/** A payout goes by its first position: ids of those that were made out to pay this position beside it. */
+export async function payoutsWith(
+  db: Kysely<Pick<StoreTables, 'sender_intent'>>,
+  position: string,
+): Promise<string[]> {
+  if (isHex(position) || BigInt(position) >= 2n ** 256n) return [];
+  const word = numberToHex(BigInt(position), { size: 32 }).slice(2);
+  const rows = await db
+    .selectFrom('sender_intent')
+    .select(['key', 'calldata'])
+    .where('kind', '=', 'payout')
+    .where('calldata', 'like', `%${word}%`)
+    .orderBy('seq')
+    .execute();
+  const ids = rows
+    .filter(({ calldata }) => positionsIn(calldata as Hex).includes(BigInt(position)))
+    .flatMap(({ key }) => parseIntentKey(key)?.id ?? []);
+  return [...new Set(ids)].filter((id) => id !== position);
+}
+
 /** Returns the exit code: 0 when the journal knows the job. */
 export async function runWhy(
   id: string,
@@ -48,7 +71,11 @@ export async function runWhy(
     readOnly: true,
   });
   try {
-    const lines = await timelineText(createJournal(store.db), id);
+    const journal = createJournal(store.db);
+    const lines = await timelineText(journal, id);
+    for (const other of await payoutsWith(store.db, id)) {
+      lines.push(`position ${id} is one of those in`, ...(await timelineText(journal, other)));
+    }
     for (const line of lines) say(line);
     if (lines.length === 0) say('the journal knows no job with this id');
     return lines.length === 0 ? 1 : 0;

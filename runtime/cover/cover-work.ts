@@ -2,7 +2,7 @@
  * Work of the cover market that anyone may execute, run within an aggregated call before it is told to anybody: what
  * passes there tells the fee that it pays. Nothing of a run stays.
  */
-import { type Address, encodeFunctionData, type Hex, zeroAddress } from 'viem';
+import { type Address, decodeFunctionData, encodeFunctionData, type Hex, zeroAddress } from 'viem';
 import { SNAPSHOT_VALIDITY } from '../../contracts-abi/constants.ts';
 import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
 import { decodeRevert, describeRevert } from '../../contracts-abi/revert.ts';
@@ -128,4 +128,10 @@ export function encodePayout(positions: readonly bigint[], executor: Address): H
     functionName: 'payout',
     args: [positions, executor],
   });
+}
+
+/** What calldata of the market pays; nothing where it is no payout. @throws where it is not the market's at all. */
+export function positionsIn(data: Hex): readonly bigint[] {
+  const { functionName, args } = decodeFunctionData({ abi: coverMarketAbi, data });
+  return functionName === 'payout' ? args[0] : [];
 }
