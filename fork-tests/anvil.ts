@@ -3,11 +3,13 @@
  *
  * The platform binary is spawned, never the npm package's Node wrapper: killing the wrapper leaves the real process
  * running and its port taken. A small shell stands between: it holds our end of a pipe and kills Anvil when that pipe
- * closes, so Anvil dies with its parent even when the parent is killed by SIGKILL and runs no handler.
+ * closes, so Anvil dies with its parent even when the parent is killed by SIGKILL and runs no handler. The past states
+ * that Anvil keeps on disk go with it: a killed one leaves them behind, gigabytes by and by.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 export type AnvilOptions = {
@@ -32,6 +34,8 @@ export type Anvil = {
   port: number;
   /** Of the Anvil process itself, for tests that kill or freeze it. */
   pid: number;
+  /** Folder of the past states that it keeps on disk; gone soon after it. */
+  states: string;
   /** Resolves when the process is gone, however it went. */
   exited: Promise<void>;
   /** Terminates it and resolves when it is gone. Safe to call twice. */
@@ -45,6 +49,8 @@ const SUPERVISOR = [
   'exec >/dev/null 2>&1',
   'read -r _',
   'kill -9 "$anvil"',
+  'wait "$anvil"',
+  'rm -rf "$ANVIL_STATES"',
 ].join('\n');
 
 /** Path of the native binary of a Foundry tool ("anvil", "forge") inside node_modules. */
@@ -57,8 +63,17 @@ export function foundryBinary(tool: 'anvil' | 'forge'): string {
   return path;
 }
 
-function commandLine(options: AnvilOptions): string[] {
-  const line = ['--host', '127.0.0.1', '--port', String(options.port ?? 0), '--color', 'never'];
+function commandLine(options: AnvilOptions, states: string): string[] {
+  const line = [
+    '--cache-path',
+    states,
+    '--host',
+    '127.0.0.1',
+    '--port',
+    String(options.port ?? 0),
+    '--color',
+    'never',
+  ];
   if (options.forkUrl !== undefined) line.push('--fork-url', options.forkUrl);
   if (options.chainId !== undefined || options.forkUrl === undefined) {
     line.push('--chain-id', String(options.chainId ?? 4663));
@@ -86,11 +101,16 @@ export async function rpc<T = unknown>(
 
 /** Starts Anvil and resolves once it answers. Rejects with its last output when it exits or stays silent. */
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
+  const states = mkdtempSync(join(tmpdir(), 'anvil-states-'));
   const child: ChildProcess = spawn(
     '/bin/sh',
-    ['-c', SUPERVISOR, foundryBinary('anvil'), ...commandLine(options)],
-    // Its own process group: Ctrl-C in a terminal reaches us alone, and we decide the order of the end.
-    { stdio: ['pipe', 'pipe', 'pipe'], detached: true },
+    ['-c', SUPERVISOR, foundryBinary('anvil'), ...commandLine(options, states)],
+    {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      // Its own process group: Ctrl-C in a terminal reaches us alone, and we decide the order of the end.
+      detached: true,
+      env: { ...process.env, ANVIL_STATES: states },
+    },
   );
   const { stdin, stdout, stderr } = child;
   if (!stdin || !stdout || !stderr) throw new Error('no pipes to the anvil supervisor');
@@ -156,7 +176,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   // A running chain must not keep a finished test process alive.
   child.unref();
   for (const stream of [stdin, stdout, stderr]) (stream as unknown as { unref(): void }).unref();
-  return { url, port, pid, exited, stop };
+  return { url, port, pid, states, exited, stop };
 }
 
 function wakeAfter(ms: number): Promise<void> {
