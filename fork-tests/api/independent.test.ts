@@ -1,20 +1,19 @@
 /** NAVs and quotes of the api against Uniswap's own SDK, from the state of the pools. */
 import { TickMath } from '@uniswap/v3-sdk';
-import { type Address, decodeFunctionData, type Hex } from 'viem';
+import type { Address, Hex } from 'viem';
 import { describe, expect, test } from 'vitest';
 import { RAY, SHARE } from '../../contracts-abi/constants.ts';
 import {
   basketVaultAbi,
-  basketZapperAbi,
   marketMakerAbi,
   navOracleAbi,
-  swapRouter02Abi,
   uniswapV3PoolAbi,
 } from '../../contracts-abi/generated/index.ts';
 import { write } from '../chain/client.ts';
 import { tokenOf } from '../chain/seed/manifest.ts';
 import { useFork } from '../harness/fork.ts';
-import { type Hop, PoolBook } from './independent-pools.ts';
+import { PoolBook } from './independent-pools.ts';
+import { legsOf } from './plan-legs.ts';
 import { balanceOf, planOf, sendPlan } from './send-plan.ts';
 import { useApi } from './use-api.ts';
 
@@ -74,33 +73,6 @@ async function navOf(
     slack += genesisUnits / 10n ** BigInt(decimalsOf(token)) + 2n;
   }
   return { nav: (value * index) / RAY, slack };
-}
-
-/** The zapper's swaps, hop by hop, out of the calldata. */
-function legsOf(data: Hex): { hops: Hop[]; amountIn: bigint }[] {
-  const { functionName, args } = decodeFunctionData({ abi: basketZapperAbi, data });
-  if (functionName !== 'buy' && functionName !== 'sell') throw new Error(functionName);
-  return args[3].map(({ callData, amountIn }) => {
-    const call = decodeFunctionData({ abi: swapRouter02Abi, data: callData });
-    if (call.functionName === 'exactInputSingle') {
-      const [single] = call.args;
-      expect(single.amountIn).toBe(amountIn);
-      return { hops: [single], amountIn };
-    }
-    if (call.functionName !== 'exactInput') throw new Error(call.functionName);
-    const [{ path, amountIn: inPath }] = call.args;
-    expect(inPath).toBe(amountIn);
-    return { hops: hopsOf(path), amountIn };
-  });
-}
-
-function hopsOf(path: Hex): Hop[] {
-  const token = (at: number): Address => `0x${path.slice(2 + at * 46, 42 + at * 46)}`;
-  return Array.from({ length: (path.length - 42) / 46 }, (_, at) => ({
-    tokenIn: token(at),
-    tokenOut: token(at + 1),
-    fee: Number.parseInt(path.slice(42 + at * 46, 48 + at * 46), 16),
-  }));
 }
 
 /**
