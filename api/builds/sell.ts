@@ -8,7 +8,7 @@ import type { Basket } from '../catalog/catalog.ts';
 import { type BlockSeen, planBlock } from '../../runtime/chain/block-time.ts';
 import { refuseSurely } from '../chain/newest-block.ts';
 import { type BlockId, ReadBatch, required } from '../../runtime/chain/read-batch.ts';
-import { type PendingSell, planSell } from '../../runtime/quotes/basket-quote.ts';
+import { type PendingSell, planSell } from '../../runtime/quotes/sell-quote.ts';
 import type { SellRequest } from '../schemas/transactions.ts';
 import { basketOf, type Service } from '../service.ts';
 import { WALLET_DEADLINE_SECONDS } from './buy.ts';

@@ -5,7 +5,7 @@ import { ApiError } from '../../runtime/errors.ts';
 import { planBlock } from '../../runtime/chain/block-time.ts';
 import { ReadBatch, required } from '../../runtime/chain/read-batch.ts';
 import type { Service } from '../service.ts';
-import { planSellLegs } from '../../runtime/quotes/basket-quote.ts';
+import { planSellLegs } from '../../runtime/quotes/sell-quote.ts';
 
 const NOTE =
   "swaps are the argument of the zapper's sell; each sells exactly amountIn with no least output of its own: bound the whole sale with minUsdg. While unrouted is not empty the zapper would hand those tokens back unsold.";
@@ -26,7 +26,8 @@ export async function readSellRoutes(service: Service, vault: Address, shares: b
     functionName: 'totalSupply',
     args: [],
   });
-  const planned = planSellLegs(batch, deployment, basket, marks.markOf(basket), shares);
+  const { feeIndex, nav } = marks.markOf(basket);
+  const planned = planSellLegs(batch, deployment, basket, { feeIndex, spotNav: nav }, shares);
   const block = planBlock(batch, deployment);
   await batch.send(client, deployment.multicall3);
 

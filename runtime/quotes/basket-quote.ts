@@ -1,20 +1,20 @@
 /**
- * Quotes of whole baskets. Each `plan…` adds its reads to the caller's batch and returns what computes the quote once
+ * Quotes of whole baskets: buys here, sales in sell-quote.ts. Each `plan…` adds its reads to the caller's batch and returns what computes the quote once
  * the batch was sent, so that state and quotes share one round trip. Never partial: a constituent without a route
  * makes the whole quote `no_route`.
  */
-import type { Address } from 'viem';
-import { NAV_SCALE, RAY, SELL_FEE_BPS, SHARE, USD } from '../../contracts-abi/constants.ts';
+import { NAV_SCALE, RAY, SHARE, USD } from '../../contracts-abi/constants.ts';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { buyGrossWithin, mintFee } from '../../contracts-abi/fill-pricing.ts';
-import { bpsUp, mulDivDown, mulDivUp } from '../../contracts-abi/rounding.ts';
+import { mulDivDown, mulDivUp } from '../../contracts-abi/rounding.ts';
 import type { ReadBatch } from '../chain/read-batch.ts';
-import { type PendingQuote, quoteExactInput, quoteExactOutput } from './leg-quotes.ts';
+import { type PendingQuote, quoteExactOutput } from './leg-quotes.ts';
+import { planBuyCurves, wethTierOf } from './plan-curves.ts';
+import { Purchase, type RouteOffer, type SizedLeg } from './purchase.ts';
 import type { QuotedBasket, QuotedConstituent } from './quoted-basket.ts';
-import { type Route, reversed } from './routes.ts';
-import { type PushOfLeg, planPushes } from './plan-pushes.ts';
-import { type Push, SharedPools } from './shared-pool.ts';
-import { type CostSample, type SizedLeg, sizeByBudget, type UnitsFor } from './size.ts';
+import { ITSELF, type LinePoint, lineThrough } from './route-line.ts';
+import type { Route } from './routes.ts';
+import { sizeByBudget, sizeOf, spendAll } from './size.ts';
 import { exactInput, exactOutput, type SwapCall } from './swap-call.ts';
 
 export type NoRoute = { tag: 'no_route'; symbol: string };
@@ -27,24 +27,7 @@ type BuyQuote = {
   allIn: bigint;
   swaps: SwapCall[];
 };
-/** `net` = gross - sell fee, USDG base units. */
-type SellQuote = {
-  tag: 'quoted';
-  gross: bigint;
-  fee: bigint;
-  net: bigint;
-  swaps: SwapCall[];
-};
-/** `gross` is what the legs yield one after another, and the USDG that the basket holds itself. */
-type SellLegs = {
-  gross: bigint;
-  legs: { constituent: QuotedConstituent; amountIn: bigint; amountOut: bigint }[];
-  swaps: SwapCall[];
-  unrouted: QuotedConstituent[];
-};
-
 export type PendingBuy = () => BuyQuote | NoRoute;
-export type PendingSell = () => SellQuote | NoRoute;
 
 /** What a quote needs to know of a basket at this moment; from the marks. */
 export type Now = { feeIndex: bigint; spotNav: bigint | null };
@@ -62,73 +45,59 @@ function unitsToMint(part: QuotedConstituent, shares: bigint, feeIndex: bigint):
   return mulDivUp(part.genesisUnits * shares, feeIndex, RAY * SHARE);
 }
 
-/** Token base units that redeeming `shares` yields: rounded down as BasketVault.previewRedeem. */
-function unitsRedeemed(part: QuotedConstituent, shares: bigint, feeIndex: bigint): bigint {
-  return mulDivDown(part.genesisUnits * shares, feeIndex, RAY * SHARE);
-}
-
-function costReads(
-  batch: ReadBatch,
-  quoter: Address,
-  part: QuotedConstituent,
-  amountOut: bigint,
-): PendingQuote[] {
-  if (part.isUsdg) return [() => ({ amount: amountOut, sqrtPrice: 0n })];
-  return part.routes.map((route) => quoteExactOutput(batch, quoter, route, amountOut));
-}
-
-/** What each route of one constituent costs after the constituents before it; counts the cheapest of them. */
-function costsInTurn(
-  part: QuotedConstituent,
-  quotes: readonly PendingQuote[],
-  pools: SharedPools,
-  pushOfLeg: PushOfLeg,
-): (bigint | null)[] {
-  const costs: (bigint | null)[] = [];
-  let best: { cost: bigint; push: Push | null } | null = null;
-  for (const [index, pending] of quotes.entries()) {
-    const quote = pending();
-    const route = part.routes[index];
-    const push = quote === null || route === undefined ? null : pushOfLeg(route, quote.sqrtPrice);
-    const cost = quote === null ? null : pools.costAfter(push, quote.amount);
-    costs.push(cost);
-    if (cost !== null && (best === null || cost < best.cost)) best = { cost, push };
-  }
-  if (best !== null) pools.took(best.push);
-  return costs;
-}
-
-function costSamples(
+/** Quotes at every size; what computes the prices of the basket once the batch was sent. */
+function planPurchase(
   batch: ReadBatch,
   deployment: Deployment,
   basket: QuotedBasket,
-  sizes: readonly bigint[],
   feeIndex: bigint,
-): () => CostSample[] {
-  const pending = sizes.map((shares) => {
-    const units = basket.constituents.map((part) => unitsToMint(part, shares, feeIndex));
-    const costs = basket.constituents.map((part, index) =>
-      costReads(batch, deployment.quoterV2, part, units[index] ?? 0n),
-    );
-    return { shares, units, costs };
+  sizes: readonly bigint[],
+  funds: bigint,
+): () => Purchase {
+  const pending = basket.constituents.map((part) => {
+    const unitsFor = (shares: bigint) => unitsToMint(part, shares, feeIndex);
+    const amounts = sizes.map(unitsFor);
+    return { unitsFor, offers: planOffers(batch, deployment, part, amounts) };
   });
-  const pushOfLeg = planPushes(batch, deployment, basket);
-  return () =>
-    pending.map(({ shares, units, costs }) => {
-      const pools = new SharedPools();
-      const inTurn = basket.constituents.map((part, index) =>
-        costsInTurn(part, costs[index] ?? [], pools, pushOfLeg),
-      );
-      return { shares, units, costs: inTurn };
-    });
+  const curves = planBuyCurves(batch, deployment, basket, funds);
+  return () => {
+    const parts = pending.map(({ unitsFor, offers }) => ({
+      unitsFor,
+      routes: offers.map((offer) => offer()),
+    }));
+    return new Purchase(parts, curves());
+  };
 }
 
-function unitsOf(basket: QuotedBasket, feeIndex: bigint): UnitsFor {
-  return (constituent, shares) => {
-    const part = basket.constituents[constituent];
-    if (part === undefined) throw new RangeError(`no constituent ${constituent}`);
-    return unitsToMint(part, shares, feeIndex);
-  };
+/** Every route of one constituent, in its order; USDG itself has one, which costs what it is. */
+function planOffers(
+  batch: ReadBatch,
+  deployment: Deployment,
+  part: QuotedConstituent,
+  amounts: readonly bigint[],
+): (() => RouteOffer)[] {
+  if (part.isUsdg) return [() => ({ tier: null, cost: ITSELF })];
+  return part.routes.map((route) => {
+    const tier = wethTierOf(deployment, route);
+    const hop = tier === null ? route[0] : route[1];
+    if (hop === undefined) return () => ({ tier, cost: ITSELF });
+    const quotes = [1n, ...amounts].map((amount) => ({
+      units: amount,
+      quote: quoteExactOutput(batch, deployment.quoterV2, hop, amount),
+    }));
+    return () => ({ tier, cost: lineThrough(hop.fee, served(quotes)) });
+  });
+}
+
+/** Up to the first amount that the pool does not hold. */
+function served(quotes: readonly { units: bigint; quote: PendingQuote }[]): LinePoint[] {
+  const points: LinePoint[] = [];
+  for (const { units, quote: pending } of quotes) {
+    const quote = pending();
+    if (quote === null) break;
+    points.push({ units, quote });
+  }
+  return points;
 }
 
 function routeAt(part: QuotedConstituent, index: number): Route {
@@ -137,7 +106,7 @@ function routeAt(part: QuotedConstituent, index: number): Route {
   return route;
 }
 
-function withoutRoute(basket: QuotedBasket): NoRoute | null {
+export function withoutRoute(basket: QuotedBasket): NoRoute | null {
   const missing = basket.constituents.find((part) => !part.isUsdg && part.routes.length === 0);
   return missing === undefined ? null : { tag: 'no_route', symbol: missing.symbol };
 }
@@ -175,10 +144,10 @@ export function planBudgetBuy(
   }
   const atSpot = mulDivDown(gross, NAV_PER_USDG, now.spotNav);
   const sizes = BUDGET_SIZES_BPS.map((bps) => mulDivDown(atSpot, bps, 10_000n) + 1n);
-  const samples = costSamples(batch, deployment, basket, sizes, now.feeIndex);
+  const pending = planPurchase(batch, deployment, basket, now.feeIndex, sizes, gross);
   const venue = { router: deployment.swapRouter02, zapper: deployment.zapper };
   return () => {
-    const sized = sizeByBudget(samples(), gross, unitsOf(basket, now.feeIndex));
+    const sized = spendAll(pending(), sizes, gross);
     if (sized.tag === 'no_route') return noRouteAt(basket, sized.constituent);
     const swaps = eachLeg(basket, sized.legs, (part, leg) =>
       exactInput(venue, routeAt(part, leg.route), leg.amountIn),
@@ -210,18 +179,20 @@ export function planExactBuy(
 ): PendingBuy {
   const missing = withoutRoute(basket);
   if (missing !== null) return () => missing;
-  const samples = costSamples(batch, deployment, basket, sizes, now.feeIndex);
+  const [smallest] = sizes;
+  if (smallest === undefined) throw new RangeError('planExactBuy: no sizes');
+  const largest = sizes.at(-1) ?? smallest;
+  const atSpot = mulDivUp(largest, now.spotNav ?? 0n, NAV_PER_USDG);
+  const most = atSpot > grossBudget ? atSpot : grossBudget;
+  const pending = planPurchase(batch, deployment, basket, now.feeIndex, sizes, most);
   const venue = { router: deployment.swapRouter02, zapper: deployment.zapper };
   return () => {
-    const all = samples();
-    const [smallest] = all;
-    if (smallest === undefined) throw new RangeError('planExactBuy: no sizes');
-    const sized = sizeByBudget(all, grossBudget, unitsOf(basket, now.feeIndex));
+    const purchase = pending();
+    const least = sizeOf(purchase, smallest);
+    const fits = least.tag === 'sized' && least.spent <= grossBudget;
+    const sized = fits ? sizeByBudget(purchase, sizes, grossBudget) : least;
     if (sized.tag === 'no_route') return noRouteAt(basket, sized.constituent);
-    const atLeast =
-      sized.shares < smallest.shares ? atSize(smallest, unitsOf(basket, now.feeIndex)) : sized;
-    if (atLeast.tag === 'no_route') return noRouteAt(basket, atLeast.constituent);
-    const { shares, legs, spent } = atLeast;
+    const { shares, legs, spent } = sized;
     const swaps = eachLeg(basket, legs, (part, leg) =>
       exactOutput(
         venue,
@@ -232,86 +203,5 @@ export function planExactBuy(
     );
     const fee = mintFee(spent);
     return { tag: 'quoted', shares, gross: spent, fee, allIn: spent + fee, swaps };
-  };
-}
-
-/** The cheapest legs of exactly this size, whatever they cost. */
-function atSize(sample: CostSample, unitsFor: UnitsFor): ReturnType<typeof sizeByBudget> {
-  const cost = sample.costs.map((routes) =>
-    routes.reduce<bigint | null>(
-      (best, next) => (next === null || (best !== null && best <= next) ? best : next),
-      null,
-    ),
-  );
-  const total = cost.reduce<bigint>((sum, leg) => sum + (leg ?? 0n), 0n);
-  return sizeByBudget([sample], total, unitsFor);
-}
-
-/** The legs that sell what `shares` redeem for, over the best routes; what no route takes is in `unrouted`. */
-export function planSellLegs(
-  batch: ReadBatch,
-  deployment: Deployment,
-  basket: QuotedBasket,
-  now: Pick<Now, 'feeIndex'>,
-  shares: bigint,
-): () => SellLegs {
-  const pending = basket.constituents.map((part) => {
-    const amountIn = unitsRedeemed(part, shares, now.feeIndex);
-    const quotes = (amountIn <= 1n ? [] : part.routes).map((route) => {
-      const back = reversed(route);
-      return { route, back, quote: quoteExactInput(batch, deployment.quoterV2, back, amountIn) };
-    });
-    return { part, amountIn, quotes };
-  });
-  const pushOfLeg = planPushes(batch, deployment, basket);
-  const venue = { router: deployment.swapRouter02, zapper: deployment.zapper };
-  return () => {
-    const sold: SellLegs = { gross: 0n, legs: [], swaps: [], unrouted: [] };
-    const pools = new SharedPools();
-    for (const { part, amountIn, quotes } of pending) {
-      if (part.isUsdg) {
-        sold.gross += amountIn;
-        continue;
-      }
-      // One base unit may be none by the time of the redemption; as dust it goes back to the seller.
-      if (amountIn <= 1n) continue;
-      let best: { route: Route; amountOut: bigint; push: Push | null } | null = null;
-      for (const { route, back, quote } of quotes) {
-        const alone = quote();
-        if (alone === null) continue;
-        const push = pushOfLeg(route, alone.sqrtPrice);
-        const amountOut = pools.yieldAfter(push, alone.amount);
-        if (best === null || amountOut > best.amountOut) best = { route: back, amountOut, push };
-      }
-      if (best === null) {
-        sold.unrouted.push(part);
-        continue;
-      }
-      pools.brought(best.push);
-      sold.gross += best.amountOut;
-      sold.legs.push({ constituent: part, amountIn, amountOut: best.amountOut });
-      sold.swaps.push(exactInput(venue, best.route, amountIn));
-    }
-    return sold;
-  };
-}
-
-/** A sale of exactly `shares`, for BasketZapper.sell; the zapper sells what the redemption yields, if that is less. */
-export function planSell(
-  batch: ReadBatch,
-  deployment: Deployment,
-  basket: QuotedBasket,
-  now: Now,
-  shares: bigint,
-): PendingSell {
-  const missing = withoutRoute(basket);
-  if (missing !== null) return () => missing;
-  const pending = planSellLegs(batch, deployment, basket, now, shares);
-  return () => {
-    const { gross, swaps, unrouted } = pending();
-    const [first] = unrouted;
-    if (first !== undefined) return { tag: 'no_route', symbol: first.symbol };
-    const fee = bpsUp(gross, SELL_FEE_BPS);
-    return { tag: 'quoted', gross, fee, net: gross - fee, swaps };
   };
 }

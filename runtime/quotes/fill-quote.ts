@@ -4,8 +4,9 @@ import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { executorFee, limitGrossWithin, mintFee } from '../../contracts-abi/fill-pricing.ts';
 import { exitEscrowAbi, scheduleEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { optional, type ReadBatch } from '../chain/read-batch.ts';
-import { type NoRoute, type Now, planBudgetBuy, planSell } from './basket-quote.ts';
+import { type NoRoute, type Now, planBudgetBuy } from './basket-quote.ts';
 import type { QuotedBasket } from './quoted-basket.ts';
+import { planSell } from './sell-quote.ts';
 import type { SwapCall } from './swap-call.ts';
 
 export type JobType = 'sell' | 'limit' | 'schedule';

@@ -4,7 +4,7 @@ import { type Address, concatHex, encodePacked, type Hex, isAddressEqual } from 
 /** Uniswap v3 fee tiers, in hundredths of a basis point. */
 export const FEE_TIERS = [100, 500, 3_000, 10_000] as const;
 
-type Hop = { tokenIn: Address; tokenOut: Address; fee: number };
+export type Hop = { tokenIn: Address; tokenOut: Address; fee: number };
 /** One or two hops; two go through WETH (rule 5 of protocol-rules.md). */
 export type Route = readonly [Hop] | readonly [Hop, Hop];
 

@@ -1,14 +1,18 @@
+import { FeeAmount } from '@uniswap/v3-sdk';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mulDivUp } from '../../contracts-abi/rounding.ts';
-import { type CostSample, sizeByBudget, type UnitsFor } from './size.ts';
+import { curveOf, sceneOf, TestPool } from './pool-fixture.ts';
+import { Purchase, type RouteOffer, sumOf } from './purchase.ts';
+import { sizeByBudget, sizeOf, spendAll } from './size.ts';
+import type { WethCurve } from './weth-curve.ts';
+
+type Pool = { price: bigint; depth: bigint };
+type Part = { perShare: bigint; pools: Pool[] };
 
 /** A convex cost in base units of the token: what a pool of this depth asks for so many, rounded up. */
 const cost = ({ price, depth }: Pool, units: bigint) =>
   units === 0n ? 0n : mulDivUp(units * price, depth + units, depth);
-
-type Pool = { price: bigint; depth: bigint };
-type Part = { perShare: bigint; pools: Pool[] };
 
 /** Coarse tokens: a unit costs up to 5,000 base units of USDG, as one of a bitcoin does. */
 const part = fc.record({
@@ -25,17 +29,18 @@ const basket = fc.array(part, { minLength: 1, maxLength: 6 });
 /** perShare is units per so many shares. */
 const SCALE = 10n ** 6n;
 
-const unitsIn =
-  (parts: readonly Part[]): UnitsFor =>
-  (constituent, shares) =>
-    mulDivUp(parts[constituent]?.perShare ?? 0n, shares, SCALE);
+const unitsOf = ({ perShare }: Part, shares: bigint) => mulDivUp(perShare, shares, SCALE);
 
-function sample(parts: readonly Part[], shares: bigint): CostSample {
-  const units = parts.map((_part, index) => unitsIn(parts)(index, shares));
-  const costs = parts.map(({ pools }, index) =>
-    pools.map((pool) => cost(pool, units[index] ?? 0n)),
-  );
-  return { shares, units, costs };
+/** @param most more shares than these no pool serves. */
+function purchaseOf(parts: readonly Part[], most: bigint | null = null): Purchase {
+  const priced = parts.map((each) => ({
+    unitsFor: (shares: bigint) => unitsOf(each, shares),
+    routes: each.pools.map((pool): RouteOffer => {
+      const served = (units: bigint) => most === null || units <= unitsOf(each, most);
+      return { tier: null, cost: (units) => (served(units) ? cost(pool, units) : null) };
+    }),
+  }));
+  return new Purchase(priced, new Map());
 }
 
 /** One unit a share, at this price without impact to speak of. */
@@ -50,65 +55,25 @@ describe('sizing by a budget', () => {
       fc.property(basket, fc.bigInt({ min: 100n, max: 10n ** 9n }), (parts, budget) => {
         const guess = budget / 100n + 1n;
         const sizes = [guess, guess * 2n, guess * 5n, guess * 50n];
-        const sized = sizeByBudget(
-          sizes.map((shares) => sample(parts, shares)),
-          budget,
-          unitsIn(parts),
-        );
+        const sized = spendAll(purchaseOf(parts), sizes, budget);
         expect(sized.tag).toBe('sized');
         if (sized.tag !== 'sized') return;
-        const spent = sized.legs.reduce((sum, { amountIn }) => sum + amountIn, 0n);
-        expect(spent).toBe(sized.spent);
-        expect(spent).toBeLessThanOrEqual(budget);
+        expect(sumOf(sized.legs)).toBe(sized.spent);
+        expect(sized.spent).toBeLessThanOrEqual(budget);
         sized.legs.forEach(({ route, amountIn }, constituent) => {
-          const chosen = parts[constituent]?.pools[route];
-          if (chosen === undefined) throw new Error('a route that does not exist');
-          const needed = cost(chosen, unitsIn(parts)(constituent, sized.shares));
+          const bought = parts[constituent];
+          const chosen = bought?.pools[route];
+          if (bought === undefined || chosen === undefined) throw new Error('no such route');
+          const needed = cost(chosen, unitsOf(bought, sized.shares));
           expect(amountIn).toBeGreaterThanOrEqual(needed);
         });
       }),
     );
   });
 
-  it('pays pools that round amount and fee by themselves enough for what it promises', () => {
-    const fee = fc.constantFrom(100n, 500n, 3_000n, 10_000n);
-    /** Base units of USDG for a trillion of the token. */
-    const price = fc.bigInt({ min: 10n ** 5n, max: 10n ** 9n });
-    const flatPools = fc.array(fc.record({ price, fee }), { minLength: 1, maxLength: 8 });
-    const TRILLION = 10n ** 12n;
-    const MILLION = 1_000_000n;
-    fc.assert(
-      fc.property(flatPools, fc.bigInt({ min: 10n ** 6n, max: 10n ** 9n }), (pools, budget) => {
-        const exactOutput = ({ price: at, fee: part }: (typeof pools)[number], units: bigint) => {
-          const amount = mulDivUp(units, at, TRILLION);
-          return amount + mulDivUp(amount, part, MILLION - part);
-        };
-        const exactInput = ({ price: at, fee: part }: (typeof pools)[number], amount: bigint) =>
-          (((amount * (MILLION - part)) / MILLION) * TRILLION) / at;
-        const guess = (budget * TRILLION) / pools.reduce((sum, pool) => sum + pool.price, 0n);
-        const samples = [90n, 99n, 110n].map((percent) => {
-          const shares = (guess * percent) / 100n;
-          return {
-            shares,
-            units: pools.map(() => shares),
-            costs: pools.map((pool) => [exactOutput(pool, shares)]),
-          };
-        });
-        const sized = sizeByBudget(samples, budget, (_constituent, shares) => shares);
-        if (sized.tag !== 'sized') throw new Error(sized.tag);
-        expect(sized.spent).toBeLessThanOrEqual(budget);
-        for (const [index, pool] of pools.entries()) {
-          const got = exactInput(pool, sized.legs[index]?.amountIn ?? 0n);
-          expect(got).toBeGreaterThanOrEqual(sized.shares);
-        }
-      }),
-    );
-  });
-
   it('spends the budget between two sizes, but for what a unit costs', () => {
-    const parts = [flat(100n), flat(300n)];
-    const samples = [9_000n, 11_000n].map((shares) => sample(parts, shares));
-    expect(sizeByBudget(samples, 4_000_399n, unitsIn(parts))).toMatchObject({
+    const purchase = purchaseOf([flat(100n), flat(300n)]);
+    expect(sizeByBudget(purchase, [9_000n, 11_000n], 4_000_399n)).toMatchObject({
       tag: 'sized',
       shares: 10_000n,
     });
@@ -117,38 +82,30 @@ describe('sizing by a budget', () => {
   it('of whole units worth more than all the rest takes the size that they allow', () => {
     // A tenth of a unit a share: 10 shares take one whole unit at 5,000, 11 take two.
     const coarse: Part = { perShare: SCALE / 10n, pools: [{ price: 5_000n, depth: 10n ** 18n }] };
-    const parts = [coarse, flat(1n)];
-    const samples = [1n, 40n].map((shares) => sample(parts, shares));
-    const sized = sizeByBudget(samples, 10_015n, unitsIn(parts));
-    if (sized.tag !== 'sized') throw new Error(sized.tag);
-    expect(sized.shares).toBeLessThanOrEqual(20n);
-    expect(sized.legs[0]?.amountIn).toBeGreaterThanOrEqual(
-      unitsIn(parts)(0, sized.shares) * 5_000n,
-    );
-    expect(sized.spent).toBeLessThanOrEqual(10_015n);
+    const sized = sizeByBudget(purchaseOf([coarse, flat(1n)]), [1n, 40n], 10_025n);
+    expect(sized).toMatchObject({ tag: 'sized', shares: 20n });
   });
 
   it('scales down from the smallest size, and up from the largest', () => {
-    const parts = [flat(100n)];
-    const samples = [sample(parts, 1_000n)];
-    const below = sizeByBudget(samples, 50_000n, unitsIn(parts));
+    const purchase = purchaseOf([flat(100n)]);
+    const below = spendAll(purchase, [1_000n], 50_000n);
     expect(below).toMatchObject({ tag: 'sized', shares: 499n });
-    const above = sizeByBudget(samples, 150_000n, unitsIn(parts));
+    const above = spendAll(purchase, [1_000n], 150_000n);
     expect(above).toMatchObject({ tag: 'sized', shares: 1_000n, spent: 150_000n });
+    // Of an exact size everything costs what it costs.
+    expect(sizeOf(purchase, 1_000n)).toMatchObject({ shares: 1_000n, spent: 100_001n });
   });
 
   it('takes the cheapest route of each constituent', () => {
-    const samples = [
-      {
-        shares: 10n,
-        units: [1n, 1n],
-        costs: [
-          [200n, 100n, null],
-          [null, 50n],
-        ],
-      },
-    ];
-    expect(sizeByBudget(samples, 150n, () => 1n)).toMatchObject({
+    const constant = (amount: bigint | null): RouteOffer => ({ tier: null, cost: () => amount });
+    const purchase = new Purchase(
+      [
+        { unitsFor: () => 1n, routes: [constant(200n), constant(100n), constant(null)] },
+        { unitsFor: () => 1n, routes: [constant(null), constant(50n)] },
+      ],
+      new Map(),
+    );
+    expect(sizeByBudget(purchase, [10n], 150n)).toMatchObject({
       legs: [
         { route: 1, amountIn: 100n },
         { route: 1, amountIn: 50n },
@@ -157,18 +114,104 @@ describe('sizing by a budget', () => {
   });
 
   it('names the constituent that no route can serve, however small', () => {
-    const samples = [
-      { shares: 10n, units: [1n, 1n], costs: [[200n], [null, null]] },
-      { shares: 20n, units: [2n, 2n], costs: [[400n], [null, null]] },
-    ];
-    expect(sizeByBudget(samples, 1_000n, () => 1n)).toEqual({ tag: 'no_route', constituent: 1 });
+    const none: RouteOffer = { tier: null, cost: () => null };
+    const purchase = new Purchase(
+      [
+        { unitsFor: () => 1n, routes: [{ tier: null, cost: () => 200n }] },
+        { unitsFor: () => 1n, routes: [none, none] },
+      ],
+      new Map(),
+    );
+    const unserved = { tag: 'no_route', constituent: 1 };
+    expect(sizeByBudget(purchase, [10n, 20n], 1_000n)).toEqual(unserved);
+    expect(sizeOf(purchase, 10n)).toEqual(unserved);
   });
 
   it('uses the sizes that all can serve when the largest cannot', () => {
-    const samples = [
-      { shares: 10n, units: [1n, 1n], costs: [[100n], [100n]] },
-      { shares: 20n, units: [2n, 2n], costs: [[200n], [null]] },
-    ];
-    expect(sizeByBudget(samples, 300n, () => 1n)).toMatchObject({ tag: 'sized', shares: 10n });
+    const purchase = purchaseOf([flat(100n), flat(100n)], 15n);
+    expect(sizeByBudget(purchase, [10n, 20n], 10_000n)).toMatchObject({
+      tag: 'sized',
+      shares: 15n,
+    });
+  });
+});
+
+describe('a basket whose legs share a WETH pool', () => {
+  const shared = fc.array(
+    fc.record({
+      /** Thousandths of the budget, and a direct route dearer or cheaper by so many basis points. */
+      weight: fc.bigInt({ min: 10n, max: 400n }),
+      dearer: fc.bigInt({ min: -30n, max: 60n }),
+      depth: fc.bigInt({ min: 20n, max: 2_000n }),
+    }),
+    { minLength: 1, maxLength: 6 },
+  );
+
+  /** Percent of the sizes that the budget is for: where prices fell since, all of them fit. */
+  const known = fc.oneof(fc.constant(100n), fc.bigInt({ min: 30n, max: 100n }));
+
+  it('pays each leg enough for its part, whatever route it takes at which size', async () => {
+    await fc.assert(
+      fc.asyncProperty(sceneOf(4), shared, known, async (scene, parts, percent) => {
+        const { usdg: budget, usdgFirst } = scene;
+        const all = (await scene.pool.exactInput(usdgFirst, budget))?.amount ?? 0n;
+        // A unit is a wei of WETH behind the shared pool, or its price in dollars from a pool of its own.
+        const weights = parts.reduce((sum, { weight }) => sum + weight, 0n);
+        const priced = parts.map(({ weight, dearer, depth }) => {
+          const unitsFor = (shares: bigint) => mulDivUp(shares, weight, weights) + 1n;
+          const own = (units: bigint) => {
+            const fair = mulDivUp(units * budget, 10_000n + dearer, all * 10_000n);
+            return mulDivUp(fair, depth * budget + fair, depth * budget);
+          };
+          const through: RouteOffer = { tier: scene.fee, cost: (units) => units };
+          return { unitsFor, routes: [{ tier: null, cost: own }, through] };
+        });
+        const curves = new Map<number, WethCurve>([[scene.fee, await curveOf(scene, 'buy')]]);
+        const sizes = [8_800n, 9_700n, 9_950n, 10_200n].map(
+          (bps) => (all * bps * percent) / 1_000_000n + 1n,
+        );
+        const sized = spendAll(new Purchase(priced, curves), sizes, budget);
+        if (sized.tag !== 'sized') throw new Error(sized.tag);
+        expect(sized.spent).toBeLessThanOrEqual(budget);
+        let { pool } = scene;
+        for (const [index, { route, amountIn }] of sized.legs.entries()) {
+          const units = priced[index]?.unitsFor(sized.shares) ?? 0n;
+          if (route === 0) {
+            expect(amountIn).toBeGreaterThanOrEqual(priced[index]?.routes[0]?.cost(units) ?? 0n);
+            continue;
+          }
+          const swapped = await pool.exactInput(usdgFirst, amountIn);
+          if (swapped === null) throw new Error('the pool does not take what the quote says');
+          expect(swapped.amount).toBeGreaterThanOrEqual(units);
+          pool = swapped.after;
+        }
+        expect(sized.shares).toBeGreaterThan(0n);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('leaves of the budget what would push one leg past the price that another needs', async () => {
+    const fee = FeeAmount.LOW;
+    const thick = { below: 5, above: 1, liquidity: 2n * 10n ** 18n };
+    const thin = { below: 60_000, above: 60_000, liquidity: 54n * 10n ** 13n };
+    const pool = TestPool.at(fee, 196_000, 50n, [thin, thick]);
+    // Twice what both legs cost: the thick range serves both of them, but not both twice.
+    const budget = 4n * 10n ** 11n;
+    const curve = await curveOf({ pool, fee, usdgFirst: true, usdg: budget }, 'buy');
+    const all = (await pool.exactInput(true, budget / 2n))?.amount ?? 0n;
+    const needed = [(all * 53n) / 100n, (all * 47n) / 100n];
+    const through: RouteOffer = { tier: fee, cost: (units) => units };
+    const legs = needed.map((units) => ({ unitsFor: () => units, routes: [through] }));
+    const sized = spendAll(
+      new Purchase(legs, new Map<number, WethCurve>([[fee, curve]])),
+      [1n],
+      budget,
+    );
+    if (sized.tag !== 'sized') throw new Error(sized.tag);
+    const first = await pool.exactInput(true, sized.legs[0]?.amountIn ?? 0n);
+    const second = await first?.after.exactInput(true, sized.legs[1]?.amountIn ?? 0n);
+    expect(first?.amount).toBeGreaterThanOrEqual(needed[0] ?? 0n);
+    expect(second?.amount).toBeGreaterThanOrEqual(needed[1] ?? 0n);
   });
 });

@@ -1,159 +1,83 @@
-/**
- * How many shares a budget buys, from costs quoted at a few sizes. Pure.
- *
- * The cost of n base units of a constituent along one route is convex in n (pools only get dearer). So between two
- * quoted amounts the straight line lies at or above the true cost: buying by the line never yields less than the shares
- * it promises. The line runs over the token's own base units, not over shares: shares ask for whole units, and one of a
- * token with 8 decimals may be worth a tenth of a cent. The origin (nothing, at no cost) is a quoted amount too. What
- * a pool asks lies up to two base units of USDG above the curve, since it rounds amount and fee up by themselves: the
- * line may touch the curve where the quotes at its ends were hardly rounded, so that much is added between them.
- */
-import { mulDivUp } from '../../contracts-abi/rounding.ts';
-
-/**
- * One size. `units`: token base units that it takes of each constituent, as `unitsFor` says.
- * `costs`: USDG base units, per constituent and route; null: this route cannot.
- */
-export type CostSample = {
-  shares: bigint;
-  units: readonly bigint[];
-  costs: readonly (readonly (bigint | null)[])[];
-};
-
-/** Token base units of a constituent that so many shares take; never falls as shares grow. */
-export type UnitsFor = (constituent: number, shares: bigint) => bigint;
-
-export type SizedLeg = { route: number; amountIn: bigint };
+/** How many shares a budget buys (purchase.ts says what so many cost). Pure. */
+import { mulDivDown } from '../../contracts-abi/rounding.ts';
+import { type Priced, type Purchase, type SizedLeg, sumOf } from './purchase.ts';
 
 export type Sized =
   | { tag: 'sized'; shares: bigint; legs: readonly SizedLeg[]; spent: bigint }
   | { tag: 'no_route'; constituent: number };
 
-type Best = { route: number; cost: bigint };
-
-function bestOf(costs: readonly (bigint | null)[]): Best | null {
-  let best: Best | null = null;
-  costs.forEach((cost, route) => {
-    if (cost !== null && (best === null || cost < best.cost)) best = { route, cost };
-  });
-  return best;
-}
-
-function allBest(sample: CostSample): Best[] | null {
-  const best = sample.costs.map(bestOf);
-  return best.every((leg) => leg !== null) ? best : null;
-}
-
-function sum(amounts: readonly bigint[]): bigint {
-  return amounts.reduce((total, amount) => total + amount, 0n);
-}
-
-/** The first constituent that no route can serve even at the smallest size. */
-function missingIn(samples: readonly CostSample[]): number {
-  const [smallest] = samples;
-  const index = smallest?.costs.findIndex((costs) => bestOf(costs) === null) ?? 0;
-  return Math.max(index, 0);
-}
-
-/** Spends what is left of the budget in proportion: more of everything, the shares stay a lower bound. */
-function spendAll(shares: bigint, best: readonly Best[], budget: bigint): Sized {
-  const total = sum(best.map(({ cost }) => cost));
-  const legs = best.map(({ route, cost }) => ({
-    route,
-    amountIn: total === 0n ? 0n : (cost * budget) / total,
-  }));
-  return { tag: 'sized', shares, legs, spent: sum(legs.map(({ amountIn }) => amountIn)) };
-}
+/** A size that fits the budget. */
+type Fitting = { shares: bigint; legs: readonly SizedLeg[]; spent: bigint };
 
 /**
  * The largest size whose legs together cost at most `budget`, to within what one base unit of each constituent costs.
- * @param samples ascending in shares, each with the same constituents and routes.
+ * @param sizes ascending, not empty: where to look first. None is taken that costs more.
  */
-export function sizeByBudget(
-  samples: readonly CostSample[],
-  budget: bigint,
-  unitsFor: UnitsFor,
-): Sized {
-  let low: Bound | null = null;
-  for (const sample of samples) {
-    const best = allBest(sample);
-    if (best === null) continue;
-    const total = sum(best.map(({ cost }) => cost));
-    if (total <= budget) {
-      low = { sample, best };
+export function sizeByBudget(purchase: Purchase, sizes: readonly bigint[], budget: bigint): Sized {
+  let low: Fitting = { shares: 0n, legs: [], spent: 0n };
+  for (const shares of sizes) {
+    const priced = purchase.priceOf(shares, null);
+    if (priced.tag === 'priced' && priced.spent <= budget) {
+      low = { shares, legs: priced.legs, spent: priced.spent };
       continue;
     }
-    return between(low, { sample, best }, budget, unitsFor);
+    if (priced.tag === 'unserved' && low.shares === 0n) {
+      const { constituent } = priced;
+      if (!purchase.serves(constituent, shares)) return { tag: 'no_route', constituent };
+    }
+    low = between(purchase, low, { shares, priced }, budget);
+    break;
   }
-  if (low === null) return { tag: 'no_route', constituent: missingIn(samples) };
-  return spendAll(low.sample.shares, low.best, budget);
+  return { tag: 'sized', ...low };
 }
 
-type Bound = { sample: CostSample; best: Best[] };
-
-/** The line of one constituent: both ends in base units of the token and of USDG. */
-type Line = {
-  route: number;
-  fromUnits: bigint;
-  toUnits: bigint;
-  from: bigint;
-  to: bigint;
-};
-
-/** The route that is best at the larger size, at both sizes: the line must follow one pool. Null: not known at both. */
-function lineOf(low: Bound | null, high: Bound, constituent: number): Line | null {
-  const best = high.best[constituent];
-  const toUnits = high.sample.units[constituent];
-  if (best === undefined || toUnits === undefined) throw new RangeError('a sample without a leg');
-  const { route, cost: to } = best;
-  if (low === null) return { route, fromUnits: 0n, toUnits, from: 0n, to };
-  const from = low.sample.costs[constituent]?.[route] ?? null;
-  const fromUnits = low.sample.units[constituent];
-  return from === null || fromUnits === undefined ? null : { route, fromUnits, toUnits, from, to };
+/** {@link sizeByBudget}, and what is left of the budget spent on more of everything. */
+export function spendAll(purchase: Purchase, sizes: readonly bigint[], budget: bigint): Sized {
+  const sized = sizeByBudget(purchase, sizes, budget);
+  if (sized.tag === 'no_route') return sized;
+  const { shares, legs } = sized;
+  const all = purchase.stretched(shares, legs, budget);
+  return { tag: 'sized', shares, legs: all, spent: sumOf(all) };
 }
 
-/** USDG base units: once for the amount, once for the fee. */
-const POOL_ROUNDING = 2n;
-
-function costAt({ fromUnits, toUnits, from, to }: Line, units: bigint): bigint {
-  // Both sizes take the same whole units.
-  if (toUnits <= fromUnits || units >= toUnits) return to;
-  if (units <= fromUnits) return from;
-  const cost = from + mulDivUp(to - from, units - fromUnits, toUnits - fromUnits) + POOL_ROUNDING;
-  return cost < to ? cost : to;
+/** Exactly so many shares, whatever they cost. */
+export function sizeOf(purchase: Purchase, shares: bigint): Sized {
+  const priced = purchase.priceOf(shares, null);
+  return priced.tag === 'unserved'
+    ? { tag: 'no_route', constituent: priced.constituent }
+    : { tag: 'sized', shares, legs: priced.legs, spent: priced.spent };
 }
 
-/** Steps down to a size that fits. What whole units cost above the line may not fall in a small step: each is bolder. */
-const MOST_STEPS = 12;
+type TooMuch = { shares: bigint; priced: Priced };
 
-function between(low: Bound | null, high: Bound, budget: bigint, unitsFor: UnitsFor): Sized {
-  const fallback: Sized =
-    low === null
-      ? { tag: 'sized', shares: 0n, legs: [], spent: 0n }
-      : spendAll(low.sample.shares, low.best, budget);
-  const lines: Line[] = [];
-  for (let constituent = 0; constituent < high.best.length; constituent += 1) {
-    const line = lineOf(low, high, constituent);
-    if (line === null) return fallback;
-    lines.push(line);
-  }
-  const fromShares = low?.sample.shares ?? 0n;
-  const width = high.sample.shares - fromShares;
-  const rise = sum(lines.map(({ to }) => to)) - sum(lines.map(({ from }) => from));
-  if (rise <= 0n) return fallback;
+/** Straight towards the budget first, then halfway: whole units of a coarse token make costs jump. */
+const STRAIGHT_STEPS = 4;
+const MOST_STEPS = 20;
+/** What is left of the budget is as good as nothing below a ten millionth of it, and a base unit of each leg. */
+const NEARLY_ALL = 10_000_000n;
 
-  let shares = high.sample.shares;
-  let excess = sum(lines.map(({ to }) => to)) - budget;
-  for (let step = 0; step < MOST_STEPS; step += 1) {
-    shares -= mulDivUp(excess << BigInt(step), width, rise);
-    if (shares <= fromShares) return fallback;
-    const legs = lines.map((line, constituent) => ({
-      route: line.route,
-      amountIn: costAt(line, unitsFor(constituent, shares)),
-    }));
-    const spent = sum(legs.map(({ amountIn }) => amountIn));
-    if (spent <= budget) return { tag: 'sized', shares, legs, spent };
-    excess = spent - budget;
+function between(purchase: Purchase, fits: Fitting, exceeds: TooMuch, budget: bigint): Fitting {
+  let [low, high] = [fits, exceeds];
+  for (let step = 1; step <= MOST_STEPS; step += 1) {
+    const left = budget - low.spent;
+    const done = left <= budget / NEARLY_ALL + BigInt(low.legs.length);
+    if (done || high.shares - low.shares <= 1n) break;
+    const shares = guess(low, high, left, step > STRAIGHT_STEPS);
+    const priced = purchase.priceOf(shares, low.shares === 0n ? null : low.legs);
+    if (priced.tag === 'priced' && priced.spent <= budget) {
+      low = { shares, legs: priced.legs, spent: priced.spent };
+    } else {
+      high = { shares, priced };
+    }
   }
-  return fallback;
+  return low;
+}
+
+/** Where the straight line between the two meets the budget, or halfway; strictly between them. */
+function guess(low: Fitting, { shares, priced }: TooMuch, left: bigint, halfway: boolean): bigint {
+  const width = shares - low.shares;
+  const known = priced.tag === 'priced' && !halfway;
+  const step = known ? mulDivDown(width, left, priced.spent - low.spent) : width / 2n;
+  const inside = step < width ? step : width - 1n;
+  return low.shares + (inside > 0n ? inside : 1n);
 }
