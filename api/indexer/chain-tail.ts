@@ -30,6 +30,16 @@ export class ChainTail {
     return this.#hashes.get(block) ?? null;
   }
 
+  /** The same, or what the node says where the tail does not reach; null when it has no such block (yet). */
+  async hashOf(block: number): Promise<Hex | null> {
+    return this.at(block) ?? (await this.hashNow(block));
+  }
+
+  /** What the node says of a height now; null when it has no such block (yet). */
+  async hashNow(block: number): Promise<Hex | null> {
+    return (await this.#header({ blockNumber: BigInt(block) }))?.hash ?? null;
+  }
+
   /**
    * Leads the tail up to a head. One that is a block of the tail already changes nothing: its node lags.
    * @throws when the parents of the head cannot be had: the tail keeps what it has come to, and the next call goes on.

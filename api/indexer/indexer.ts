@@ -9,10 +9,8 @@
  * 6. Near the head, where chains part, nothing hangs on a single answer: the blocks there are linked by their parents
  *    to the head of the run, and cursor and logs have to be of them.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
-import { type Address, BlockNotFoundError, type Hex, type PublicClient } from 'viem';
-import { inChainOrder, LogReader } from '../../runtime/chain/log-reader.ts';
+import type { PublicClient } from 'viem';
 import type { Logger } from '../../runtime/logger.ts';
 import type { ReadinessResult } from '../../runtime/readiness.ts';
 import { ChainTail, type Header } from './chain-tail.ts';
@@ -29,8 +27,8 @@ import {
 import { beginEpoch, type EpochTables } from './epoch.ts';
 import { HeadWatch } from './head-watch.ts';
 import type { WriteTransaction } from './lead.ts';
-import type { IndexedLog, Projection } from './projection.ts';
-import { Routing, type Write } from './routing.ts';
+import type { Projection } from './projection.ts';
+import { Backlog, type Coming, RangeReader, type Run, type Step } from './range-reader.ts';
 import type { VaultSet, VaultTables } from './vault-set.ts';
 
 /** What the indexer itself keeps. */
@@ -57,69 +55,33 @@ export type IndexerOptions<DB extends IndexerTables> = {
   maxLagMs: number;
 };
 
-/** What one range holds, ready to be written. */
-type Step<DB> = {
-  to: number;
-  hash: Hex;
-  logs: IndexedLog[];
-  discovered: boolean;
-  /** Those of the rows, and what this range and those before it append. */
-  vaults: ReadonlySet<Address>;
-  rows: Promise<Write<DB>[]>;
-  /** A block further on as it was then: where the next range may end. */
-  further: { block: number; hash: Hex | null };
-};
-
-/** What a range follows. */
-type Place = {
-  vaults: ReadonlySet<Address>;
-  /** Block up to which the rows are there, or will be when the range's are written; null: none, or linked to the head. */
-  known: Checkpoint | null;
-  further?: { block: number; hash: Hex | null };
-};
-
-/** A range that is being read. */
-class Coming<DB> {
-  readonly step: Promise<Step<DB> | null>;
-  /** Set once it is there and its logs are taken apart. */
-  ready: Step<DB> | null = null;
-
-  constructor(step: Promise<Step<DB> | null>) {
-    this.step = step;
-    const settle = async () => {
-      const found = await step;
-      await found?.rows;
-      this.ready = found;
-    };
-    // Awaited in its turn, unless one before it fails first.
-    settle().catch(() => undefined);
-  }
-}
-
 const FORK_SEARCH = 500;
-/** Each of up to some 10,000 logs: what waits in memory for the store. */
-const RANGES_AHEAD = 4;
+/** What waits in memory for the store: ranges, most of which hold little, and logs. */
+const RANGES_AHEAD = 16;
+const LOGS_AHEAD = 30_000;
+/** How long a replica may lag that was believed once. */
+const SEAM_MS = 60_000;
 
 export class Indexer<DB extends IndexerTables> {
   readonly #options: IndexerOptions<DB>;
-  readonly #reader: LogReader;
+  readonly #ranges: RangeReader<DB>;
   readonly #heads: HeadWatch;
   readonly #tail: ChainTail;
-  /** The tail reaches the head of this run. */
-  #linked: Promise<void> = Promise.resolve();
   #cursor: Checkpoint | null = null;
   #head = 0;
   #started = false;
   #caughtUpAt = 0;
   #generation = 0;
+  /** Where rows of this run were joined to those before a gap; the lowest one that is not sure yet. */
+  #seam: (Checkpoint & { untilMs: number }) | null = null;
   /** A head that this process saw and whose rows another has to write. */
   #goal: { block: number; at: number } | null = null;
 
   constructor(options: IndexerOptions<DB>) {
     this.#options = options;
-    this.#reader = new LogReader(options);
     this.#heads = new HeadWatch({ logger: options.logger, patienceMs: options.maxLagMs });
     this.#tail = new ChainTail(options.client, Math.max(options.startBlock - 1, 0));
+    this.#ranges = new RangeReader(options, this.#tail);
   }
 
   /** Counts up whenever rows may have changed. */
@@ -173,16 +135,21 @@ export class Indexer<DB extends IndexerTables> {
     this.#head = head.block;
     this.#options.onHead(head.block);
     this.#heads.saw(head.block, this.#cursor?.block ?? null, this.caughtUp);
-    this.#linked = this.#tail.leadTo(head);
+    const linked = this.#tail.leadTo(head);
     // Without rows there is nothing to hold against it yet: the first logs can be on their way meanwhile.
-    if (this.#cursor === null) this.#linked.catch(() => undefined);
-    else await this.#linked;
+    if (this.#cursor === null) linked.catch(() => undefined);
+    else await linked;
     if (!(await this.#undoReorg(head))) return;
+    await this.#lookAtSeam(head);
     // A node behind the rows has nothing to add to them.
     if (head.block < this.height) return;
     const { overlap, startBlock } = this.#options;
     const next = (this.#cursor?.block ?? startBlock - 1) + 1;
-    await this.#readTo(Math.max(next - overlap, startBlock), head);
+    await this.#readTo(Math.max(next - overlap, startBlock), {
+      head,
+      linked,
+      backlog: new Backlog(LOGS_AHEAD),
+    });
     if (this.#cursor !== null && this.#cursor.block === head.block) this.#caughtUpAt = Date.now();
   }
 
@@ -217,18 +184,19 @@ export class Indexer<DB extends IndexerTables> {
   }
 
   /** Range by range; the node works on the next ones while the store takes this one. */
-  async #readTo(from: number, head: Header): Promise<void> {
+  async #readTo(from: number, run: Run): Promise<void> {
     let position = from;
     let coming: Coming<DB>[] = [];
-    while (position <= head.block) {
+    while (position <= run.head.block) {
       if (coming.length === 0) {
         const cursor = this.#cursor;
         const isLinked = cursor !== null && this.#tail.at(cursor.block) === cursor.hash;
         const place = { vaults: this.#options.vaults.known, known: isLinked ? null : cursor };
-        coming = [new Coming(this.#readAt(position, head, place))];
+        if (place.known !== null) this.#seam ??= { ...place.known, untilMs: Date.now() + SEAM_MS };
+        coming = [this.#ranges.at(position, run, place)];
       }
-      while (coming.length <= RANGES_AHEAD) {
-        coming.push(new Coming(this.#readAfter(coming.at(-1)?.step, head)));
+      for (let last = coming.at(-1); last && coming.length <= RANGES_AHEAD; last = coming.at(-1)) {
+        coming.push(this.#ranges.after(last, run, () => this.#cursor));
       }
       const first = (await coming.shift()?.step) ?? null;
       if (first === null) {
@@ -248,33 +216,9 @@ export class Indexer<DB extends IndexerTables> {
         this.#started = false;
         throw error;
       }
+      for (const { logs } of steps) run.backlog.written(logs.length);
       position = (steps.at(-1) ?? first).to + 1;
     }
-  }
-
-  /** The range from `position` on, as long as the node takes it. */
-  async #readAt(position: number, head: Header, place: Place): Promise<Step<DB>> {
-    for (;;) {
-      const step = await this.#read(position, head, place);
-      if (step !== null) return step;
-    }
-  }
-
-  /** The range after one that is being read; null where there is none. */
-  #readAfter(before: Promise<Step<DB> | null> | undefined, head: Header): Promise<Step<DB> | null> {
-    const coming = (async () => {
-      const step = (await before) ?? null;
-      if (step === null || step.to >= head.block) return null;
-      const end = { block: step.to, hash: step.hash };
-      // Of ranges that are read again the rows reach further already.
-      const cursor = this.#cursor;
-      const known = cursor !== null && cursor.block > end.block ? cursor : end;
-      const { vaults, further } = step;
-      return await this.#readAt(step.to + 1, head, { vaults, known, further });
-    })();
-    // Awaited in its turn, unless one before it fails first.
-    coming.catch(() => undefined);
-    return coming;
   }
 
   #ownDb(): Kysely<IndexerTables> {
@@ -301,47 +245,49 @@ export class Indexer<DB extends IndexerTables> {
     this.#started = true;
   }
 
-  /** Made anew for every range: vaults and what a projection wants may have grown. */
-  #routing(known: ReadonlySet<Address>): Routing<DB> {
-    return new Routing(this.#options.projections, this.#options.vaults, known);
-  }
-
   async #headNow(): Promise<Header> {
     const head = await this.#options.client.getBlock({ blockTag: 'latest' });
     return { block: Number(head.number), hash: head.hash, parentHash: head.parentHash };
-  }
-
-  /** The hash at a height on the chain of this run's head; null when the node has no such block (yet). */
-  async #hashOf(block: number): Promise<Hex | null> {
-    return this.#tail.at(block) ?? (await this.#hashNow(block));
-  }
-
-  /** What the node says of a height now. */
-  async #hashNow(block: number): Promise<Hex | null> {
-    try {
-      return (await this.#options.client.getBlock({ blockNumber: BigInt(block) })).hash;
-    } catch (error) {
-      if (error instanceof BlockNotFoundError) return null;
-      throw error;
-    }
   }
 
   /** False when this node cannot tell yet whether our cursor is on its chain: wait. */
   async #undoReorg(head: Header): Promise<boolean> {
     const cursor = this.#cursor;
     if (cursor === null) return true;
-    const here = cursor.block > head.block ? null : await this.#hashOf(cursor.block);
+    const here = cursor.block > head.block ? null : await this.#tail.hashOf(cursor.block);
     if (here === cursor.hash) return true;
     const from = here === null ? await this.#otherBelow(head) : cursor.block;
     if (from === null) return false;
-    const ancestor = await this.#commonAncestor(from);
+    await this.#undoFrom(from, head);
+    return true;
+  }
+
+  /** Of a height where the chain has another block than the rows: they go back to where both are one. */
+  async #undoFrom(block: number, head: Header): Promise<void> {
+    const ancestor = await this.#commonAncestor(block);
     this.#options.logger.warn(
-      { from: cursor.block, to: ancestor, head: head.block },
+      { from: this.#cursor?.block, to: ancestor, head: head.block },
       'the chain was reorganised: rows above the common ancestor are undone and read again',
     );
     await this.#rollBackTo(ancestor);
     this.#heads.saw(head.block, this.#cursor?.block ?? null, this.caughtUp);
-    return true;
+  }
+
+  /**
+   * Where a run went on further behind the head than its tail reaches, single answers said that the rows still ended in
+   * a block of the chain. The seam is looked at again for a while: a replica that lagged does not do so for ever.
+   */
+  async #lookAtSeam(head: Header): Promise<void> {
+    const seam = this.#seam;
+    if (seam === null || seam.block > head.block) return;
+    const here = await this.#tail.hashNow(seam.block);
+    if (here === null) return;
+    if (here === seam.hash) {
+      if (Date.now() > seam.untilMs) this.#seam = null;
+      return;
+    }
+    this.#seam = null;
+    await this.#undoFrom(seam.block, head);
   }
 
   /**
@@ -352,14 +298,14 @@ export class Indexer<DB extends IndexerTables> {
   async #otherBelow(head: Header): Promise<number | null> {
     const [ours] = await checkpointsBelow(this.#ownDb(), head.block + 1, 1);
     if (ours === undefined) return null;
-    const here = await this.#hashOf(ours.block);
+    const here = await this.#tail.hashOf(ours.block);
     return here === null || here === ours.hash ? null : ours.block;
   }
 
   async #commonAncestor(below: number): Promise<number> {
     const known = await checkpointsBelow(this.#ownDb(), below, FORK_SEARCH);
     for (const { block, hash } of known) {
-      if ((await this.#hashOf(block)) === hash) return block;
+      if ((await this.#tail.hashOf(block)) === hash) return block;
     }
     return this.#options.startBlock - 1;
   }
@@ -383,74 +329,6 @@ export class Indexer<DB extends IndexerTables> {
     await vaults.load(this.#ownDb());
     this.#started = started;
     this.#generation += 1;
-  }
-
-  /** One range from `from` on; null when the node refused it and the next try is shorter. */
-  async #read(from: number, head: Header, place: Place): Promise<Step<DB> | null> {
-    const to = this.#endOf(from, head);
-    const { known, further } = place;
-    const hash = (further?.block === to ? further.hash : null) ?? (await this.#hashOf(to));
-    let logs = await this.#reader.read(this.#routing(place.vaults).filter, from, to);
-    if (logs === null) return null;
-    const found = this.#options.vaults.newIn(logs, place.vaults);
-    if (found.length > 0) logs = [...logs, ...(await this.#logsOf(found, to))].sort(inChainOrder);
-    await this.#linked;
-    this.#makeSureOfTail(logs);
-    const next = this.#endOf(to + 1, head);
-    // The chain moved under the read: the next run sees the reorg and starts from a sound place.
-    const before = known === null ? [] : [known];
-    const [nextHash] = await Promise.all([
-      this.#hashOf(next),
-      ...[{ block: to, hash }, ...before].map((block) => this.#makeSure(block)),
-    ]);
-    const vaults = found.length === 0 ? place.vaults : new Set([...place.vaults, ...found]);
-    return {
-      to,
-      hash: hash as Hex,
-      logs,
-      discovered: found.length > 0,
-      vaults,
-      rows: this.#prepare(vaults, logs),
-      further: { block: next, hash: nextHash },
-    };
-  }
-
-  /** Takes the logs apart once the next range has been asked for. */
-  #prepare(vaults: ReadonlySet<Address>, logs: readonly IndexedLog[]): Promise<Write<DB>[]> {
-    const rows = (async () => {
-      await nextTurn();
-      return this.#routing(vaults).prepare(logs);
-    })();
-    // Awaited in its turn, unless a range before it fails first.
-    rows.catch(() => undefined);
-    return rows;
-  }
-
-  #endOf(from: number, head: Header): number {
-    return Math.min(from + this.#reader.range - 1, head.block);
-  }
-
-  /** @throws when another block is there. */
-  async #makeSure({ block, hash }: { block: number; hash: string | null }): Promise<void> {
-    if (hash !== null && (await this.#hashNow(block)) === hash) return;
-    throw new Error(`block ${block} changed while the logs around it were read`);
-  }
-
-  /** @throws when a log near the head is of a block that the head's chain does not have. */
-  #makeSureOfTail(logs: readonly IndexedLog[]): void {
-    for (const { block, blockHash } of logs) {
-      const linked = this.#tail.at(block);
-      if (linked === null || linked === blockHash) continue;
-      throw new Error(`a node told of a log in a block ${block} that was replaced`);
-    }
-  }
-
-  /** Everything of vaults that were appended just now: they lived before, and so did their shares. */
-  async #logsOf(vaults: readonly Address[], to: number): Promise<IndexedLog[]> {
-    const { projections, startBlock, logger } = this.#options;
-    logger.info({ vaults: vaults.length }, 'baskets were appended: their history is read');
-    const topics = [...new Set(projections.flatMap(({ vaultTopics }) => vaultTopics ?? []))];
-    return await this.#reader.readAll({ addresses: vaults, topics }, startBlock, to);
   }
 
   async #write(steps: readonly Step<DB>[]): Promise<void> {

@@ -6,17 +6,11 @@ import type { WriteTransaction } from '../indexer/lead.ts';
 import { logRanges } from '../../runtime/chain/log-ranges.ts';
 import { basePrices, type ChainHistory } from './base-prices.ts';
 import { MINUTE, minutesOf, startOf } from './minutes.ts';
-import {
-  addBaskets,
-  dropSpans,
-  loadTape,
-  openings,
-  replaceMinutes,
-  writeTape,
-} from './nav-store.ts';
+import { addBaskets, dropSpans, openings, replaceMinutes } from './nav-store.ts';
 import type { NavTables } from './nav-tables.ts';
 import { PRICE_TOPICS, swapsIn } from './swap-logs.ts';
 import { Tape } from './tape.ts';
+import { loadTape, writeTape } from './tape-store.ts';
 import type { NavBasket } from './valuation.ts';
 
 export type CatchUpOptions = ChainHistory & {

@@ -3,7 +3,7 @@
  * its pools, so its highest and lowest are taken from the sequence of states, block by block: what happens between
  * the transactions of one block nobody can read or trade at. Pure.
  */
-import { type NavBasket, navOf, type PoolPrices, Valuation } from './valuation.ts';
+import { feeIndexOf, navAt, type NavBasket, type PoolPrices, Valuation } from './valuation.ts';
 
 export const MINUTE = 60;
 
@@ -92,8 +92,9 @@ function note(
   if (time <= basket.genesisAt) return;
   const value = valuation.value();
   if (value === null) return;
-  const left = navOf(basket, value, time);
-  const before = found === null ? left : navOf(basket, found, time);
+  const feeIndex = feeIndexOf(basket, time);
+  const left = navAt(value, feeIndex);
+  const before = found === null ? left : navAt(found, feeIndex);
   const high = left > before ? left : before;
   const low = left < before ? left : before;
   const start = startOf(time, MINUTE);

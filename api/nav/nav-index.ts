@@ -12,19 +12,11 @@ import { type Checkpoint, latestCheckpoint } from '../indexer/checkpoints.ts';
 import type { Projection } from '../indexer/projection.ts';
 import { type CatchUpOptions, catchUp, timeAt } from './catch-up.ts';
 import { MINUTE, minutesOf, type Swap, startOf } from './minutes.ts';
-import {
-  allKnown,
-  cutSwaps,
-  dropAll,
-  extendTape,
-  loadTape,
-  openings,
-  replaceMinutes,
-  writeOpening,
-} from './nav-store.ts';
+import { dropAll, openings, replaceMinutes, writeOpening } from './nav-store.ts';
 import type { NavTables } from './nav-tables.ts';
 import { PRICE_TOPICS, swapsIn } from './swap-logs.ts';
 import type { Tape } from './tape.ts';
+import { allKnown, HeldTape, loadTape } from './tape-store.ts';
 import { type NavBasket, navBasketOf, Valuation } from './valuation.ts';
 
 type Trx = Transaction<NavTables>;
@@ -35,6 +27,7 @@ export class NavIndex {
   #pools: ReadonlySet<string> = new Set();
   /** What the baskets were taken from; null when they have to be looked at again. */
   #catalog: Catalog | null = null;
+  readonly #tape = new HeldTape();
 
   constructor(options: CatchUpOptions) {
     this.#options = options;
@@ -102,27 +95,29 @@ export class NavIndex {
 
   async #apply(trx: Trx, swaps: readonly Swap[]): Promise<void> {
     if (await allKnown(trx, swaps)) return;
-    const tape = await loadTape(trx);
-    const fresh = tape.fresh(swaps);
-    if (fresh.length === 0) return;
-    tape.add(fresh);
-    await this.#recompute(trx, tape, Math.min(...fresh.map(({ time }) => startOf(time, MINUTE))));
-    await extendTape(trx, tape, fresh);
+    await this.#tape.change(trx, async (tape) => {
+      const fresh = tape.fresh(swaps);
+      if (fresh.length === 0) return { tag: 'same' };
+      tape.add(fresh);
+      await this.#recompute(trx, tape, Math.min(...fresh.map(({ time }) => startOf(time, MINUTE))));
+      return { tag: 'added', swaps: fresh };
+    });
   }
 
   async #rollback(trx: Trx, block: number): Promise<void> {
-    const tape = await loadTape(trx);
-    const outOfReach = [...tape.base.values()].some((base) => base.block > block);
-    if (outOfReach || block < this.#options.deployment.startBlock) {
-      await dropAll(trx);
-      this.#take([]);
-      this.#catalog = null;
-      return;
-    }
-    const from = tape.cut(block);
-    if (from === null) return;
-    await cutSwaps(trx, block);
-    await this.#recompute(trx, tape, from);
+    await this.#tape.change(trx, async (tape) => {
+      const outOfReach = [...tape.base.values()].some((base) => base.block > block);
+      if (outOfReach || block < this.#options.deployment.startBlock) {
+        await dropAll(trx);
+        this.#take([]);
+        this.#catalog = null;
+        return { tag: 'gone' };
+      }
+      const from = tape.cut(block);
+      if (from === null) return { tag: 'same' };
+      await this.#recompute(trx, tape, from);
+      return { tag: 'cut', above: block };
+    });
   }
 
   /** All minutes from `from` on, of all baskets. */

@@ -1,99 +1,14 @@
 /** Reads and writes of the NAV tables. Every write is part of the caller's transaction. */
 import type { Kysely, Transaction } from 'kysely';
 import { insertRows } from '../indexer/insert-rows.ts';
-import { joined, MINUTE, type Swap, startOf, type TradedSpan } from './minutes.ts';
+import { joined, MINUTE, startOf, type TradedSpan } from './minutes.ts';
 import type { NavTables } from './nav-tables.ts';
-import { Tape } from './tape.ts';
 
 export const HOUR = 3_600;
 export const DAY = 86_400;
 
 type Trx = Transaction<NavTables>;
 export type NavDb = Kysely<NavTables> | Trx;
-
-export async function loadTape(db: NavDb): Promise<Tape> {
-  const pools = await db.selectFrom('nav_pool').selectAll().execute();
-  const swaps = await db
-    .selectFrom('nav_swap')
-    .selectAll()
-    .orderBy('block')
-    .orderBy('log_index')
-    .execute();
-  const floor = await db.selectFrom('nav_tape').select('floor').executeTakeFirst();
-  return new Tape(
-    new Map(
-      pools.map(({ pool, sqrt_price, block }) => [pool, { sqrtPrice: BigInt(sqrt_price), block }]),
-    ),
-    swaps.map((row) => ({
-      pool: row.pool,
-      block: row.block,
-      logIndex: row.log_index,
-      time: row.time,
-      sqrtPrice: BigInt(row.sqrt_price),
-    })),
-    floor?.floor ?? 0,
-  );
-}
-
-/** True when every one of these is on the tape already: the usual case of logs that are read again. */
-export async function allKnown(db: NavDb, swaps: readonly Swap[]): Promise<boolean> {
-  const [first] = swaps;
-  const last = swaps.at(-1);
-  if (first === undefined || last === undefined) return true;
-  const rows = await db
-    .selectFrom('nav_swap')
-    .select(['block', 'log_index'])
-    .where('block', '>=', first.block)
-    .where('block', '<=', last.block)
-    .execute();
-  const known = new Set(rows.map(({ block, log_index }) => `${block}:${log_index}`));
-  return swaps.every(({ block, logIndex }) => known.has(`${block}:${logIndex}`));
-}
-
-/** Writes the tape, of which `added` are new, pruned first. */
-export async function extendTape(trx: Trx, tape: Tape, added: readonly Swap[]): Promise<void> {
-  const pruned = tape.prune();
-  if (pruned) await writeFloor(trx, tape);
-  await insertSwaps(
-    trx,
-    added.filter(({ time }) => time >= tape.floor),
-  );
-}
-
-async function writeFloor(trx: Trx, tape: Tape): Promise<void> {
-  await trx.deleteFrom('nav_swap').where('time', '<', tape.floor).execute();
-  await trx.deleteFrom('nav_pool').execute();
-  await trx.deleteFrom('nav_tape').execute();
-  const pools = [...tape.base].map(([pool, { sqrtPrice, block }]) => ({
-    pool,
-    sqrt_price: sqrtPrice.toString(),
-    block,
-  }));
-  if (pools.length > 0) await trx.insertInto('nav_pool').values(pools).execute();
-  await trx.insertInto('nav_tape').values({ name: 'swaps', floor: tape.floor }).execute();
-}
-
-async function insertSwaps(trx: Trx, swaps: readonly Swap[]): Promise<void> {
-  const rows = swaps.map(({ pool, block, logIndex, time, sqrtPrice }) => ({
-    pool,
-    block,
-    log_index: logIndex,
-    time,
-    sqrt_price: sqrtPrice.toString(),
-  }));
-  await insertRows(trx, 'nav_swap', rows);
-}
-
-/** The whole tape anew. */
-export async function writeTape(trx: Trx, tape: Tape): Promise<void> {
-  await trx.deleteFrom('nav_swap').execute();
-  await writeFloor(trx, tape);
-  await insertSwaps(trx, tape.swaps);
-}
-
-export async function cutSwaps(trx: Trx, block: number): Promise<void> {
-  await trx.deleteFrom('nav_swap').where('block', '>', block).execute();
-}
 
 /** Puts `rows`, in order of time, in the place of all minutes from `from` on, and joins hours and days anew. */
 export async function replaceMinutes(
@@ -227,7 +142,15 @@ export async function dropSpans(trx: Trx, vaults: readonly string[]): Promise<vo
 }
 
 export async function dropAll(trx: Trx): Promise<void> {
-  for (const table of ['nav_basket', 'nav_span', 'nav_pool', 'nav_swap', 'nav_tape'] as const) {
+  const tables = [
+    'nav_basket',
+    'nav_span',
+    'nav_pool',
+    'nav_swap',
+    'nav_tape',
+    'nav_mark',
+  ] as const;
+  for (const table of tables) {
     await trx.deleteFrom(table).execute();
   }
 }

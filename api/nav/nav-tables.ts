@@ -30,6 +30,9 @@ export type NavTables = {
   };
   /** One row: the first minute of which every swap is still in nav_swap. */
   nav_tape: { name: string; floor: number };
+  /** One row, of another value after every change of the tape: whoever holds the tape in memory sees whether it still is
+   * that of the store. */
+  nav_mark: { name: string; value: string };
 };
 
 export const navMigrations: Migrations = {
@@ -82,6 +85,15 @@ export const navMigrations: Migrations = {
         .createTable('nav_tape')
         .addColumn('name', 'text', (column) => column.primaryKey())
         .addColumn('floor', 'bigint', (column) => column.notNull())
+        .execute();
+    },
+  },
+  'api-012-nav-mark': {
+    up: async (db) => {
+      await db.schema
+        .createTable('nav_mark')
+        .addColumn('name', 'text', (column) => column.primaryKey())
+        .addColumn('value', 'text', (column) => column.notNull())
         .execute();
     },
   },

@@ -33,7 +33,12 @@ export class Tape {
 
   /** Those of `swaps` that are news: not there yet, and not from minutes that were closed and dropped. */
   fresh(swaps: readonly Swap[]): Swap[] {
-    const known = new Set(this.#swaps.map(keyOf));
+    const first = swaps.reduce(
+      (least, { block }) => Math.min(least, block),
+      Number.POSITIVE_INFINITY,
+    );
+    const from = this.#swaps.findLastIndex(({ block }) => block < first) + 1;
+    const known = new Set(this.#swaps.slice(from).map(keyOf));
     return swaps.filter(
       (swap) => startOf(swap.time, MINUTE) >= this.#floor && !known.has(keyOf(swap)),
     );

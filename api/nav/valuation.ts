@@ -144,5 +144,15 @@ export class Valuation {
 
 /** NAV in dollars x 1e18: a value before fees with the fee index of that moment (unix seconds). */
 export function navOf(basket: NavBasket, value: bigint, time: number): bigint {
-  return (value * feeIndexAt(basket.feeRate, time - basket.genesisAt)) / RAY;
+  return navAt(value, feeIndexOf(basket, time));
+}
+
+/** The fee index of a basket at a moment (unix seconds), x 1e27. */
+export function feeIndexOf({ feeRate, genesisAt }: NavBasket, time: number): bigint {
+  return feeIndexAt(feeRate, time - genesisAt);
+}
+
+/** {@link navOf} where the fee index is known already. */
+export function navAt(value: bigint, feeIndex: bigint): bigint {
+  return (value * feeIndex) / RAY;
 }
