@@ -1,6 +1,6 @@
 /** Our end of a real Anvil: nothing of it is left, however it went. */
 import { existsSync, readdirSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { test } from 'vitest';
 import { type Anvil, rpc, startAnvil } from './anvil.ts';
 import { until } from './keeper/use-keeper.ts';
 
