@@ -83,6 +83,14 @@ contract SessionModuleTest is AccountsFixture {
         assertNoAllowances();
     }
 
+    /// A transfer of nothing would still ask USDG whether the relayer may be paid.
+    function test_an_action_without_a_fee_moves_none_so_whoever_cannot_be_paid_can_still_run_it() public {
+        giveShares(tech, account, 1e18);
+        usdg.setBlocked(relayer, true);
+        uint256 net = run(sellAction(tech, 1e18));
+        assertEq(usdg.balanceOf(account), 1_000e6 + net);
+    }
+
     function test_what_a_buy_does_not_need_stays_in_the_account() public {
         ISessionModule.Action memory action = buyAction(tech, 1e18);
         uint256 cost = action.limit;

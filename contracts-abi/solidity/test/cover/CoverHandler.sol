@@ -183,9 +183,14 @@ contract CoverHandler is CoverSteps {
         }
     }
 
-    function collectFees(uint256) external {
-        if (pool <= 10e6) return;
+    /// A pool at or below its reserve has nothing to send: every second time it is filled above it first. Not each
+    /// time, so that pools which are almost empty stay among the states.
+    function collectFees(uint256 seed) external {
         _try("collect fees");
+        if (pool <= 10e6) {
+            if (seed % 2 == 0) return;
+            _fundFees(actors[(seed >> 8) % 4], bound(seed >> 16, 10e6 - pool + 1, 20e6));
+        }
         uint256 held = usdg.balanceOf(treasury);
         vm.prank(keeper);
         uint256 amount = market.collectFees();
@@ -198,14 +203,16 @@ contract CoverHandler is CoverSteps {
     /// Often less than a step costs, so that pools that are empty and almost empty stay among the states.
     function fundFees(uint256 seed) external {
         _try("fund fees");
-        address from = actors[seed % 4];
-        uint256 amount = bound(seed >> 8, 1, seed % 3 == 0 ? 20e6 : 100_000);
+        _fundFees(actors[seed % 4], bound(seed >> 8, 1, seed % 3 == 0 ? 20e6 : 100_000));
+        _succeed("fund fees");
+    }
+
+    function _fundFees(address from, uint256 amount) private {
         uint256 held = usdg.balanceOf(from);
         vm.prank(from);
         market.fundFees(amount);
         _note(held - usdg.balanceOf(from) == amount, "funded with another sum");
         pool += amount;
-        _succeed("fund fees");
     }
 
     // ---------------------------------------------------------------- the owner, the world

@@ -171,6 +171,13 @@ contract CoverModuleTest is CoverActions {
         assertTrue(listing.side == ICoverMarket.Side.Request);
     }
 
+    /// A transfer of nothing would still ask USDG whether the relayer may be paid.
+    function test_a_request_without_a_fee_moves_none_so_whoever_cannot_be_paid_can_still_run_it() public {
+        usdg.setBlocked(relayer, true);
+        uint256 id = runRequest(requestAction(weekTerms(500, PRICE)));
+        assertGt(id, 0);
+    }
+
     function test_thirty_dollars_per_thousand_are_the_most_of_a_request() public {
         runCoverRefused(
             requestAction(weekTerms(500, 30_010_000)),
