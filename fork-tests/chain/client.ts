@@ -113,22 +113,25 @@ export async function sendSigned(
   });
 }
 
-/** The node's estimate and a quarter more. By the bare method: viem's action asks the node for fees first. */
+/**
+ * The node's estimate and a quarter more. By the bare method: viem's action asks the node for fees first.
+ * `at`: on the state after this block, so that a node which does not have it yet refuses; absent: after its newest.
+ */
 export async function estimateGas(
   client: Pick<ReadClient, 'request'>,
   from: Address,
   { to, data, value }: Sendable,
+  at?: bigint,
 ): Promise<bigint> {
+  const call = {
+    from,
+    data,
+    ...(to === undefined ? {} : { to }),
+    ...(value === undefined ? {} : { value: toHex(value) }),
+  };
   const gas = await client.request({
     method: 'eth_estimateGas',
-    params: [
-      {
-        from,
-        data,
-        ...(to === undefined ? {} : { to }),
-        ...(value === undefined ? {} : { value: toHex(value) }),
-      },
-    ],
+    params: at === undefined ? [call] : [call, toHex(at)],
   });
   return (BigInt(gas) * 5n) / 4n;
 }

@@ -20,6 +20,7 @@ const USAGE = `npm run deploy                 deploys, or goes on where it was b
 npm run deploy -- --dry-run    prints the steps, their gas and the ETH needed; sends nothing
 npm run deploy -- --verify     checks an existing DEPLOYMENT_FILE against the chain; needs no key
 npm run deploy -- --restate    goes on with prices of now, where they moved away from the plan's
+                               or the step that waits lacks gas, or gas costs more than its fee cap: it is signed anew
 npm run deploy -- --same-chain goes on with a run that was broken off before any block had a step of it: that it was on
                                this chain only you can tell then. Goes with --cover too
 npm run deploy -- --cover      extends the cover market of an existing DEPLOYMENT_FILE, as often as wanted: publishes

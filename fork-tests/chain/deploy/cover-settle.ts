@@ -136,6 +136,7 @@ export function coverWords(config: DeployConfig): JournaledWords {
     sender: 'sender',
     reverted: again,
     displaced: again,
+    anew: 'add --drop to give it up: a transaction of the key to itself takes its nonce first',
     perhapsDisplaced: `move ${coverJournalPath(config)} away and run the same command again`,
     moved: { errors: /^(BadWeek|CapTooHigh|AlreadyListed)/, advice: again },
   };

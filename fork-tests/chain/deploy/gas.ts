@@ -9,13 +9,14 @@ import {
   type Hex,
   hexToBytes,
   type LocalAccount,
+  parseTransaction,
   size,
 } from 'viem';
 import { estimateGas, type ReadClient } from '../client.ts';
 import { creationSizes } from './code.ts';
 import type { RecordedStep } from './recording-submitter.ts';
 
-/** A transaction's fee cap over the gas price at its signing: it is never signed again, so it must outlast a spike. */
+/** A transaction's fee cap over the gas price at its signing: it is signed again by hand alone, so it outlasts a spike. */
 const MAX_FEE_FACTOR = 10n;
 /** And at least this many wei, ten times what gas costs on this chain when it is calm. */
 const LEAST_MAX_FEE = 100_000_000n;
@@ -27,6 +28,12 @@ export async function gasPrice(client: ReadClient): Promise<{ price: bigint; max
   const price = baseFeePerGas !== null && baseFeePerGas > asked ? baseFeePerGas : asked;
   const maxFee = price * MAX_FEE_FACTOR;
   return { price, maxFee: maxFee > LEAST_MAX_FEE ? maxFee : LEAST_MAX_FEE };
+}
+
+/** The fee cap of a signed step, in wei, where gas costs more by now; otherwise null. */
+export async function passedCap(client: ReadClient, { raw }: { raw: Hex }): Promise<bigint | null> {
+  const cap = parseTransaction(raw).maxFeePerGas ?? 0n;
+  return (await gasPrice(client)).price > cap ? cap : null;
 }
 
 /** Constructor arguments and strings are stored word by word; some words are not, and some bring a call with them. */
@@ -46,7 +53,11 @@ export async function boundGas(
 }
 
 /** On the chain's own gas schedule alone. */
-export function executionBound({ to, data, gas }: RecordedStep): bigint {
+export function executionBound({
+  to,
+  data,
+  gas,
+}: Pick<RecordedStep, 'to' | 'data' | 'gas'>): bigint {
   if (gas !== undefined) return gas;
   const bytes = size(data);
   const base = 21_000 + 4 * tokensOf(data);

@@ -2,7 +2,8 @@
  * Submits a deployment's steps one at a time through its journal. What must hold:
  * - a step's bytes are on disk before they are broadcast, and not signed a second time, but where the operator asks for
  *   it (`resign`) after they can no longer succeed: then under the same nonce, so that one of the two at most is mined;
- * - bytes that an earlier run left unmined and that would fail now are not sent: a reverted step ends a deployment;
+ * - bytes that an earlier run left unmined and that would fail now, or lack gas, are not sent: a reverted step ends a
+ *   deployment;
  * - a step that the journal has is held against what the plan asks for now: if they differ, nothing more is sent;
  * - nonces are the journal's: another transaction of the deployer's in between, mined or waiting, stops the run.
  *
@@ -21,25 +22,16 @@ import {
   type TransactionReceipt,
 } from 'viem';
 import { CHAIN_ID } from '../../../contracts-abi/constants.ts';
-import { describeRevert, revertDataOf } from '../../../contracts-abi/revert.ts';
-import { estimateGas, reasonOf } from '../client.ts';
 import type { Submitter } from '../submitter.ts';
 import { DeployError } from './errors.ts';
-import { gasPrice } from './gas.ts';
+import { gasPrice, passedCap } from './gas.ts';
 import type { JournalStep } from './journal.ts';
-import {
-  isNoAnswer,
-  POLL_MS,
-  pause,
-  receiptOf,
-  type Settling,
-  sendUntilMined,
-  wordsOf,
-} from './settle.ts';
+import { POLL_MS, pause, receiptOf, type Settling, sendUntilMined, wordsOf } from './settle.ts';
+import { gasLimit, lacksGas, type StepRequest } from './step-gas.ts';
 
 export type JournaledOptions = Settling & {
   account: LocalAccount;
-  /** The journal's last step, unmined, to be signed anew where its contents differ by now. */
+  /** The journal's last step, unmined, to be signed anew where contents, gas or fee differ by now. */
   resign?: number;
   onStep?: (step: SettledStep) => void;
 };
@@ -54,21 +46,24 @@ export type SettledStep = {
   sent: boolean;
 };
 
-type Request = { to?: Address; data: Hex; value?: bigint };
-
 export function submitJournaled(options: JournaledOptions): Submitter {
   const { account, journal } = options;
   let next = 0;
+  /** The block of the last step that was seen mined. */
+  let since = 0n;
 
-  const run = async (what: string, request: Request): Promise<void> => {
+  const run = async (what: string, request: StepRequest): Promise<void> => {
     const index = next;
     next += 1;
     const known = journal.steps[index];
-    const anew = known !== undefined && index === options.resign && !isSame(known, request);
+    const stepping = { ...options, since };
+    const anew =
+      known !== undefined && index === options.resign && (await isPassed(stepping, known, request));
     if (known !== undefined && !anew) assertSame(known, what, request);
     const fresh = known === undefined || anew;
-    const step = fresh ? await sign(options, index, what, request, known) : known;
-    const receipt = await settle(options, step, request, fresh);
+    const step = fresh ? await sign(stepping, index, what, request, known) : known;
+    const receipt = await settle(stepping, step, request, fresh);
+    since = receipt.blockNumber;
     journal.recordMined(index);
     if (receipt.status !== 'success') {
       throw new DeployError(
@@ -91,11 +86,11 @@ export function submitJournaled(options: JournaledOptions): Submitter {
     getContractAddress({ from: account.address, nonce: BigInt(journal.header.firstNonce + step) });
 
   return {
-    async deploy(from, { name, abi, bytecode, args }) {
+    async deploy(from, { name, abi, bytecode, args, gas }) {
       assertOwn(from);
       const address = addressAt(next);
       const data = encodeDeployData({ abi, bytecode, args: args ?? [] });
-      await run(`deployment of ${name}`, { data });
+      await run(`deployment of ${name}`, { data, ...(gas === undefined ? {} : { gas }) });
       return address;
     },
     async write(from, call) {
@@ -109,6 +104,7 @@ export function submitJournaled(options: JournaledOptions): Submitter {
         to: call.address,
         data,
         ...(call.value === undefined ? {} : { value: call.value }),
+        ...(call.gas === undefined ? {} : { gas: call.gas }),
       });
     },
     nextAddress: async (_, ahead) => addressAt(next + ahead),
@@ -125,7 +121,7 @@ export function submitJournaled(options: JournaledOptions): Submitter {
   };
 }
 
-function isSame(known: JournalStep, request: Request): boolean {
+function isSame(known: JournalStep, request: StepRequest): boolean {
   return (
     known.to?.toLowerCase() === request.to?.toLowerCase() &&
     known.value === (request.value ?? 0n).toString() &&
@@ -133,48 +129,36 @@ function isSame(known: JournalStep, request: Request): boolean {
   );
 }
 
-function assertSame(known: JournalStep, what: string, request: Request): void {
+function assertSame(known: JournalStep, what: string, request: StepRequest): void {
   if (isSame(known, request)) return;
   throw new DeployError(
     `the plan changed: step ${known.step + 1} is "${known.what}" in the journal and "${what}" now, with other contents. Put the plan and the sources back as they were when the deployment began`,
   );
 }
 
-/** Gas that the step takes. Throws when it would fail: a reverted step ends a deployment. */
-async function estimateStep(
-  options: JournaledOptions,
-  index: number,
-  what: string,
-  request: Request,
-): Promise<bigint> {
-  const { client, account } = options;
-  try {
-    return await estimateGas(client, account.address, request);
-  } catch (cause) {
-    if (isNoAnswer(cause)) throw cause;
-    const data = revertDataOf(cause);
-    const reason = data === null ? reasonOf(cause) : describeRevert(data);
-    const { moved } = wordsOf(options);
-    const advice = moved.errors.test(reason) ? `. ${moved.advice}` : '';
-    throw new DeployError(
-      `step ${index + 1} (${what}) would fail, so it was not sent: ${reason}${advice}`,
-      cause,
-    );
-  }
+/** Whether a signed step can not be mined as it was signed, or only to fail. Throws when it would fail anyhow. */
+async function isPassed(
+  stepping: JournaledOptions & { since: bigint },
+  known: JournalStep,
+  request: StepRequest,
+): Promise<boolean> {
+  if (!isSame(known, request)) return true;
+  if ((await passedCap(stepping.client, known)) !== null) return true;
+  return lacksGas(stepping, known, request);
 }
 
 /** Signs the next step, or the last one anew in the place of `before`. Nothing has left when this returns. */
 async function sign(
-  options: JournaledOptions,
+  options: JournaledOptions & { since: bigint },
   index: number,
   what: string,
-  request: Request,
+  request: StepRequest,
   before?: JournalStep,
 ): Promise<JournalStep> {
   if (before === undefined) {
     await ourTurn(options, options.journal.header.firstNonce + index, index, what);
   }
-  const gas = await estimateStep(options, index, what, request);
+  const gas = await gasLimit(options, index, what, request);
   return await signStep(options, index, what, request, gas, before);
 }
 
@@ -186,7 +170,7 @@ export async function signStep(
   { client, account, journal }: Pick<JournaledOptions, 'client' | 'account' | 'journal'>,
   index: number,
   what: string,
-  request: Request,
+  request: StepRequest,
   gas: bigint,
   before?: JournalStep,
 ): Promise<JournalStep> {
@@ -256,9 +240,9 @@ async function ourTurn(
 
 /** Sees the step's transaction mined, sending its bytes as often as it takes. */
 async function settle(
-  options: JournaledOptions,
+  options: JournaledOptions & { since: bigint },
   step: JournalStep,
-  request: Request,
+  request: StepRequest,
   fresh: boolean,
 ): Promise<TransactionReceipt> {
   if (!fresh) {
@@ -267,7 +251,11 @@ async function settle(
     const { address } = options.account;
     const mined = await options.client.getTransactionCount({ address, blockTag: 'latest' });
     // Signed by an earlier run, and perhaps never sent: prices, weeks and caps may have moved on since.
-    if (mined === step.nonce) await estimateStep(options, step.step, step.what, request);
+    if (mined === step.nonce && (await lacksGas(options, step, request))) {
+      throw new DeployError(
+        `step ${step.step + 1} (${step.what}) needs more gas by now than it was signed with, so it was not sent: ${wordsOf(options).anew}`,
+      );
+    }
   }
   return sendUntilMined(options, step);
 }

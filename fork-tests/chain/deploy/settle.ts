@@ -1,7 +1,13 @@
 /** Sees signed steps of a journal mined, sending the same bytes as often as it takes. */
-import { type LocalAccount, type TransactionReceipt, TransactionReceiptNotFoundError } from 'viem';
+import {
+  formatGwei,
+  type LocalAccount,
+  type TransactionReceipt,
+  TransactionReceiptNotFoundError,
+} from 'viem';
 import { type ReadClient, reasonOf } from '../client.ts';
 import { DeployError } from './errors.ts';
+import { passedCap } from './gas.ts';
 import type { Journal, JournalStep } from './journal.ts';
 
 export const POLL_MS = 100;
@@ -14,6 +20,8 @@ export type JournaledWords = {
   reverted: string;
   displaced: string;
   perhapsDisplaced: string;
+  /** What frees a nonce whose step can not be mined as it was signed, or only to fail. */
+  anew: string;
   /** By the names of errors that say that the world moved on. */
   moved: { errors: RegExp; advice: string };
 };
@@ -24,6 +32,7 @@ const deploymentWords = ({ path }: { path: string }): JournaledWords => ({
   displaced:
     'Contracts get their addresses from nonces, so this deployment cannot go on; use a key that nothing else sends from',
   perhapsDisplaced: 'this deployment cannot go on',
+  anew: 'npm run deploy -- --restate signs it anew, under the same nonce',
   moved: {
     errors: /^(PriceOffStated|BadWeek|CapTooHigh)/,
     advice:
@@ -72,13 +81,20 @@ export async function sendUntilMined(
           `nonce ${step.nonce} of the ${sender} ${address} is used, and no receipt of step ${step.step + 1} (${step.what}), ${step.hash}, is in sight after ${waitMs / 1_000} s: either this node keeps no receipts that old (try another RPC endpoint), or another transaction was sent with the ${sender}'s key, and then ${perhapsDisplaced}`,
         );
       }
+      const said = refusal === null ? '' : ` (the node says: ${refusal})`;
       throw new DeployError(
-        `step ${step.step + 1} (${step.what}) is not mined after ${waitMs / 1_000} s: ${step.hash}${refusal === null ? '' : ` (the node says: ${refusal})`}. Run the same command again: it sends the same bytes`,
+        `step ${step.step + 1} (${step.what}) is not mined after ${waitMs / 1_000} s: ${step.hash}${said}. ${await wayOn(options, step)}`,
       );
     }
     await pause(POLL_MS);
   }
   return receipt;
+}
+
+async function wayOn(options: Settling, step: JournalStep): Promise<string> {
+  const cap = await passedCap(options.client, step);
+  if (cap === null) return 'Run the same command again: it sends the same bytes';
+  return `Gas costs more by now than its fee cap of ${formatGwei(cap)} gwei: run the same command again once it does not, or ${wordsOf(options).anew}`;
 }
 
 /**

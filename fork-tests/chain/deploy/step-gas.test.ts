@@ -1,0 +1,119 @@
+/** Steps that would run out of gas, or that gas has outpriced: a reverted step ends a deployment for good. */
+import { type Hex, hexToNumber, parseTransaction } from 'viem';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { nonceOf, runUnbroken, type Site, stepsIn, type UnbrokenRun } from './deploy-process.ts';
+import { Journal } from './journal.ts';
+import { planSchema } from './plan.ts';
+
+let run: UnbrokenRun;
+
+beforeAll(async () => {
+  run = await runUnbroken();
+}, 300_000);
+
+afterAll(() => run?.stop());
+
+const stepNumber = (words: string): number =>
+  stepsIn(run.outcome).findIndex((line) => line.includes(words)) + 1;
+
+const lastSigned = (site: Site) =>
+  Journal.read(`${site.deploymentFile}.journal`, planSchema)?.steps.at(-1);
+
+/** The estimate of the step that publishes the weeks: a node that does not know the market yet sees a call to nothing. */
+const publishes = ([call]: unknown[]): boolean => {
+  const { to, data } = call as { to?: string; data: string };
+  return to?.toLowerCase() === run.deployment.coverMarket.toLowerCase() && data.length > 500;
+};
+
+test('an estimate of a node that lags gives no step too little gas', async () => {
+  const here = await run.another();
+  const rule = here.proxy.on(
+    'eth_estimateGas',
+    { where: publishes },
+    { fault: 'rewrite', rewrite: (reply) => ({ ...reply, result: '0x6000' }) },
+  );
+  const deployed = await here.call({ DEPLOY_PLAN_FILE: run.planFile });
+  expect(deployed).toMatchObject({ code: 0, err: '' });
+  expect(rule.hits).toBe(1);
+  expect(await nonceOf(here)).toBe(run.steps);
+}, 120_000);
+
+test('each estimate is asked for at a block that has the step before, until the node has it', async () => {
+  const here = await run.another();
+  const asked: number[] = [];
+  const watch = ([, at]: unknown[]): boolean => {
+    // The bound of the whole is asked for before there is a step to have.
+    if (at !== undefined) asked.push(hexToNumber(at as Hex));
+    return false;
+  };
+  here.proxy.on('eth_estimateGas', { where: watch }, { fault: 'hang' });
+  const unknown = { code: -32_000, message: 'header not found', forwarded: false } as const;
+  const rule = here.proxy.on(
+    'eth_estimateGas',
+    { where: publishes, times: 2 },
+    { fault: 'error', ...unknown },
+  );
+  // And one that says an old block itself.
+  here.proxy.on('eth_blockNumber', {}, { fault: 'stale', blocks: 3 });
+  const deployed = await here.call({ DEPLOY_PLAN_FILE: run.planFile });
+  expect(deployed).toMatchObject({ code: 0, err: '' });
+  expect(rule.hits).toBe(2);
+  expect(asked).toHaveLength(run.steps);
+  const { startBlock } = run.deployment;
+  expect(asked.slice(1)).toEqual(asked.slice(1).map((_, index) => startBlock + index));
+}, 120_000);
+
+test('bytes of an earlier run that lack gas by now are not sent, and are signed anew when asked to', async () => {
+  const here = await run.another();
+  const settings = { DEPLOY_PLAN_FILE: run.planFile };
+  const approval = stepNumber('approve on');
+  await here.callBroken(approval, 'before', settings);
+  const signed = lastSigned(here);
+  await makeDearer(here, signed?.to as Hex);
+  const stopped = await here.call(settings);
+  expect(stopped.code).toBe(1);
+  expect(stopped.err).toMatch(
+    /^deploy: step \d+ \(approve .*\) needs more gas by now than it was signed with, so it was not sent: .*--restate signs it anew/,
+  );
+  expect(stopped.err.trim().split('\n')).toHaveLength(1);
+  expect(await nonceOf(here)).toBe(approval - 1);
+  expect(await here.call(settings, '--restate')).toMatchObject({ code: 0, err: '' });
+  expect(await nonceOf(here)).toBe(run.steps);
+  const journal = Journal.read(`${here.deploymentFile}.journal`, planSchema);
+  expect(journal?.steps[approval - 1]?.earlier).toEqual([signed?.hash]);
+}, 120_000);
+
+test('a step whose fee cap gas has passed is named so, and signed anew when asked to', async () => {
+  const here = await run.another();
+  const settings = { DEPLOY_PLAN_FILE: run.planFile, DEPLOY_WAIT_SECONDS: '5' };
+  await here.callBroken(5, 'before', settings);
+  const signed = lastSigned(here);
+  const cap = parseTransaction(signed?.raw as Hex).maxFeePerGas as bigint;
+  // Both the newest block's and the next one's.
+  await here.client.setNextBlockBaseFeePerGas({ baseFeePerGas: cap * 2n });
+  await here.client.mine({ blocks: 1 });
+  const waiting = await here.call(settings);
+  expect(waiting.code).toBe(1);
+  expect(waiting.err).toMatch(
+    /step 5 .* is not mined after 5 s: .*Gas costs more by now than its fee cap of 0\.1 gwei: .*--restate signs it anew/,
+  );
+  expect(await nonceOf(here)).toBe(4);
+  expect(await here.call(settings, '--restate')).toMatchObject({ code: 0, err: '' });
+  expect(await nonceOf(here)).toBe(run.steps);
+  const journal = Journal.read(`${here.deploymentFile}.journal`, planSchema);
+  expect(journal?.steps[4]?.earlier).toEqual([signed?.hash]);
+}, 120_000);
+
+/** The token is an upgradeable one, and its new code takes some 200,000 gas more a call: it hashes 256 KiB first. */
+async function makeDearer({ client }: Site, token: Hex): Promise<void> {
+  const inner: Hex = '0x00000000000000000000000000000000000a77a5';
+  const bytecode = (await client.getCode({ address: token })) as Hex;
+  await client.setCode({ address: inner, bytecode });
+  // Hash, then delegate: all calldata in, all return data out, and the same verdict.
+  const head = `620400005f205036 5f5f37 5f5f365f73${inner.slice(2)}5af4 3d5f5f3e`.replaceAll(
+    ' ',
+    '',
+  );
+  const end = (head.length / 2 + 6).toString(16);
+  await client.setCode({ address: token, bytecode: `0x${head}60${end}573d5ffd5b3d5ff3` });
+}
