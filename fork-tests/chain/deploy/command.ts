@@ -31,6 +31,7 @@ import {
 } from './operator.ts';
 import type { DeployConfig } from './options.ts';
 import { type ProtocolPlan, planSchema, planText } from './plan.ts';
+import { assertCanStand } from './plan-faults.ts';
 import { assertResumable, freshPlan, missingConstituents, newHeader } from './prepare.ts';
 import { type Deployed, deployProtocol } from './protocol.ts';
 import { type RecordedStep, recordSteps } from './recording-submitter.ts';
@@ -92,9 +93,10 @@ export async function dryRun(
     await assertResumable(client, account, config, journal, sameChain);
     header = journal.header;
   }
-  const { steps } = await walk(client, account, config, header, journal?.decisions);
+  const { steps, deployed } = await walk(client, account, config, header, journal?.decisions);
   const done = journal?.steps.length ?? 0;
   sayPlan(header, say);
+  if (journal === null) await assertCanStand(client, header.plan, deployed.deployment);
   await sayOutlook(client, header.plan, say);
   await sayBuilds(client, config, header.plan, say);
   const missing =
@@ -156,7 +158,8 @@ async function openJournal(
   const plan = await freshPlan(client, account, config);
   const header = await newHeader(client, account, plan);
   sayPlan(header, say);
-  const { steps } = await walk(client, account, config, header);
+  const { steps, deployed } = await walk(client, account, config, header);
+  await assertCanStand(client, plan, deployed.deployment);
   const outlook = await sayOutlook(client, plan, say);
   await sayBuilds(client, config, plan, say);
   // A plan in a file was chosen with these lines in sight.

@@ -11,6 +11,7 @@ import { DeployError } from './errors.ts';
 import type { JournalContent, JournalHeader } from './journal.ts';
 import type { DeployConfig } from './options.ts';
 import { type BasketPlan, type ProtocolPlan, planSchema, planText, seedNeeds } from './plan.ts';
+import { assertSound } from './plan-faults.ts';
 import { assertSameChain } from './same-chain.ts';
 import { emptyAddresses } from './verify-externals.ts';
 
@@ -23,8 +24,21 @@ const ROLES = [
   ['treasury', 'DEPLOY_TREASURY'],
 ] as const;
 
-/** From DEPLOY_PLAN_FILE, or from what trades on the live chain now. Roles that are set win over the file's. */
+/**
+ * From DEPLOY_PLAN_FILE, or from what trades on the live chain now. Roles that are set win over the file's. Throws a
+ * DeployError when the plan by itself cannot stand.
+ */
 export async function freshPlan(
+  client: ReadClient,
+  account: LocalAccount,
+  config: DeployConfig,
+): Promise<ProtocolPlan> {
+  const plan = await readyPlan(client, account, config);
+  assertSound(plan);
+  return plan;
+}
+
+async function readyPlan(
   client: ReadClient,
   { address }: LocalAccount,
   config: DeployConfig,

@@ -93,13 +93,23 @@ export function historyChecks(
   ];
 }
 
-/** What the file says of the opening weights, as far as the chain knows it: whose they are, and that they are a whole. */
-export function weightChecks(read: Read, { ticker, vault, targetWeights }: ListedBasket): Check[] {
-  if (targetWeights === undefined) return [];
-  const symbolsOf = async (): Promise<unknown[]> => {
+/** The tokens of a vault, which only the chain knows. */
+export function tokensOf(read: Read, vault: Address): () => Promise<Address[]> {
+  return async () => {
     const parts = (await read(vault, basketVaultAbi, 'constituents')) as { token: Address }[];
-    return await Promise.all(parts.map(({ token }) => read(token, erc20Abi, 'symbol')));
+    return parts.map(({ token }) => token);
   };
+}
+
+/** Of opening weights what the chain knows: whose they are, and that they are a whole. */
+export function weightChecks(
+  read: Read,
+  { ticker, targetWeights }: Pick<ListedBasket, 'ticker' | 'targetWeights'>,
+  tokens: () => Promise<readonly Address[]>,
+): Check[] {
+  if (targetWeights === undefined) return [];
+  const symbolsOf = async (): Promise<unknown[]> =>
+    await Promise.all((await tokens()).map((token) => read(token, erc20Abi, 'symbol')));
   const total = Object.values(targetWeights).reduce((sum, weight) => sum + weight, 0);
   return [
     {
@@ -119,17 +129,35 @@ export function weightChecks(read: Read, { ticker, vault, targetWeights }: Liste
 export async function poolChecks(
   client: ReadClient,
   read: Read,
-  { baskets, usdg, weth, wethUsdgPool, uniswapV3Factory: factory }: Deployment,
+  deployment: Deployment,
+): Promise<Check[]> {
+  const pairs: Pair[] = [];
+  for (const { ticker, vault } of deployment.baskets) {
+    const parts = (await read(vault, basketVaultAbi, 'constituents')) as Omit<Pair, 'ticker'>[];
+    pairs.push(
+      ...parts
+        .filter(({ pool }) => !isAddressEqual(pool, zeroAddress))
+        .map(({ token, pool, viaWeth }) => ({ ticker, token, pool, viaWeth })),
+    );
+  }
+  return await pairChecks(client, read, deployment, pairs);
+}
+
+/** A token of a basket and its reference pool. */
+export type Pair = { ticker: string; token: Address; pool: Address; viaWeth: boolean };
+
+/** The same of pools that somebody names, and of the WETH pool. */
+export async function pairChecks(
+  client: ReadClient,
+  read: Read,
+  { usdg, weth, wethUsdgPool, uniswapV3Factory: factory }: Omit<Deployment, 'baskets'>,
+  pairs: readonly Pair[],
 ): Promise<Check[]> {
   const pools = new Map<string, { what: string; pool: Address; tokens: [Address, Address] }>();
   pools.set(wethUsdgPool, { what: 'WETH', pool: wethUsdgPool, tokens: [weth, usdg] });
-  for (const { ticker, vault } of baskets) {
-    const parts = (await read(vault, basketVaultAbi, 'constituents')) as Constituent[];
-    for (const { token, pool, viaWeth } of parts) {
-      if (isAddressEqual(pool, zeroAddress)) continue;
-      const tokens: [Address, Address] = [token, viaWeth ? weth : usdg];
-      pools.set(`${pool} ${tokens.join()}`, { what: `${token} in ${ticker}`, pool, tokens });
-    }
+  for (const { ticker, token, pool, viaWeth } of pairs) {
+    const tokens: [Address, Address] = [token, viaWeth ? weth : usdg];
+    pools.set(`${pool} ${tokens.join()}`, { what: `${token} in ${ticker}`, pool, tokens });
   }
   const published = await isPublished(client, factory, 'UniswapV3Factory', { self: factory });
   const checks: Check[] = [];
@@ -141,5 +169,3 @@ export async function poolChecks(
   }
   return checks;
 }
-
-type Constituent = { token: Address; pool: Address; viaWeth: boolean };

@@ -13,6 +13,7 @@ import {
   historyChecks,
   poolChecks,
   registryChecks,
+  tokensOf,
   UNKNOWN,
   weightChecks,
 } from './verify-baskets.ts';
@@ -57,7 +58,9 @@ export async function verifyStanding(
   await compare(PARTS, [
     ...(await registryChecks(read, deployment)),
     ...historyChecks(client, read, deployment, before),
-    ...deployment.baskets.flatMap((basket) => weightChecks(read, basket)),
+    ...deployment.baskets.flatMap((basket) =>
+      weightChecks(read, basket, tokensOf(read, basket.vault)),
+    ),
   ]);
   const late =
     before === UNKNOWN
