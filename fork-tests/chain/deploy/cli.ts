@@ -1,16 +1,15 @@
 /** The command line of `npm run deploy` (main.ts), apart from the process: settings in, lines and an exit code out. */
 import { parseArgs } from 'node:util';
-import { BaseError, createPublicClient, fallback, http } from 'viem';
+import { BaseError } from 'viem';
 import { MIN_COVER_CARDINALITY } from '../../../contracts-abi/constants.ts';
-import { LIVE } from '../../../contracts-abi/live-addresses.ts';
-import { defineBasketChain } from '../../../runtime/chain/client.ts';
 import { ConfigError, loadConfig } from '../../../runtime/config.ts';
-import { type ReadClient, reasonOf } from '../client.ts';
+import { reasonOf } from '../client.ts';
 import { DifferenceError } from './checks.ts';
 import { deploy, dryRun, verify } from './command.ts';
 import { extendCover } from './cover-command.ts';
 import { parseLevel } from './cover-gift.ts';
 import type { CoverCommand } from './cover-plan.ts';
+import { connectTo } from './endpoints.ts';
 import { DeployError } from './errors.ts';
 import type { Say } from './operator.ts';
 import { deployOptions, MOST_SLOTS } from './options.ts';
@@ -83,7 +82,7 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv, say: Say): P
   const cover = coverFlags(values);
   const config = loadConfig(deployOptions, env);
   const sameChain = values['same-chain'];
-  const client = connectTo(config.RPC_URLS, config.RPC_TIMEOUT_MS);
+  const client = await connectTo(config.RPC_URLS, config.RPC_TIMEOUT_MS, say);
   if (cover !== null) {
     const { slots = config.DEPLOY_POOL_SLOTS, ...rest } = cover;
     const command = { ...rest, slots, weeks: config.DEPLOY_COVER_WEEKS };
@@ -140,16 +139,6 @@ function coverFlags(
 }
 
 const between = (value: number, least: number, most: number) => value >= least && value <= most;
-
-/** Retries for some seconds: public endpoints answer 429 now and then, and a break costs the operator more. */
-function connectTo(urls: readonly string[], timeout: number): ReadClient {
-  const transports = urls.map((url) => http(url, { timeout, retryCount: 4, retryDelay: 150 }));
-  return createPublicClient({
-    chain: defineBasketChain(urls, LIVE.multicall3),
-    transport: fallback(transports, { retryCount: 0 }),
-    cacheTime: 0,
-  }) as ReadClient;
-}
 
 /** Null for a fault of ours, which keeps its stack. */
 function wordsFor(error: unknown, args: readonly string[]): string | null {

@@ -13,7 +13,7 @@ import { type Address, formatEther, isAddressEqual, type LocalAccount, zeroAddre
 import { MIN_COVER_USD } from '../../../contracts-abi/constants.ts';
 import type { Deployment } from '../../../contracts-abi/deployment.ts';
 import type { ReadClient } from '../client.ts';
-import { callLines, coverSteps, ownerCalls, sendCover, type Sending } from './cover-calls.ts';
+import { callLines, coverSteps, ownerCalls, type Sending, sendCover } from './cover-calls.ts';
 import { dryCover } from './cover-dry.ts';
 import { assertCurrent, giftLine, giftShort, readGift } from './cover-gift.ts';
 import type { CoverRun } from './cover-open.ts';

@@ -1,0 +1,60 @@
+/** RPC_URLS with endpoints of another chain, and with dead ones, among them. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Anvil, startAnvil } from '../../anvil.ts';
+import { type Proxy, startProxy } from '../../proxy/proxy.ts';
+import { nonceOf, runUnbroken, type UnbrokenRun } from './deploy-process.ts';
+
+let run: UnbrokenRun;
+let foreign: Anvil;
+let other: Proxy;
+
+beforeAll(async () => {
+  run = await runUnbroken();
+  foreign = await startAnvil({ chainId: 1 });
+  other = await startProxy(foreign.url);
+}, 300_000);
+
+afterAll(async () => {
+  await other?.stop();
+  await foreign?.stop();
+  await run?.stop();
+});
+
+test('an endpoint of another chain is named and not used, also when the right one fails', async () => {
+  const here = await run.another();
+  const settings = {
+    DEPLOY_PLAN_FILE: run.planFile,
+    RPC_URLS: `${here.proxy.url},${other.url}`,
+  };
+  // Each of one step's five tries: the next endpoint would be asked then.
+  const rule = here.proxy.on(
+    'eth_getTransactionReceipt',
+    { times: 5 },
+    { fault: 'http', status: 503 },
+  );
+  const broken = await here.call(settings);
+  expect(rule.hits).toBe(5);
+  expect(broken.code).toBe(1);
+  expect(broken.out).toContain('Note: endpoint 2 of RPC_URLS serves chain 1, and is not used.\n');
+  expect(broken.err).toMatch(/^deploy: the RPC endpoint does not answer/);
+  expect(await here.call(settings)).toMatchObject({ code: 0, err: '' });
+  expect(await nonceOf(here)).toBe(run.steps);
+  expect(await here.call(settings, '--verify')).toMatchObject({ code: 0, err: '' });
+  expect(Object.keys(other.counts())).toEqual(['eth_chainId']);
+}, 120_000);
+
+test('what does not answer is left out, and where nothing of this chain is left the command stops', async () => {
+  const { url } = run.site.proxy;
+  const dead = await startProxy(foreign.url);
+  await dead.stop();
+  const left = await run.site.call({ RPC_URLS: `${dead.url},${url}` }, '--verify');
+  expect(left).toMatchObject({ code: 0, err: '' });
+  expect(left.out).toContain('Note: endpoint 1 of RPC_URLS does not answer, and is not used.\n');
+  const wrong = await run.site.call({ RPC_URLS: `${dead.url},${other.url}` }, '--verify');
+  expect(wrong).toMatchObject({ code: 1, out: '' });
+  expect(wrong.err).toBe(
+    'deploy: endpoint 1 of RPC_URLS does not answer, endpoint 2 of RPC_URLS serves chain 1, and this protocol is for 4663\n',
+  );
+  const none = await run.site.call({ RPC_URLS: `${dead.url},${dead.url}/other` }, '--verify');
+  expect(none.err).toBe('deploy: the RPC endpoint does not answer. Nothing was sent\n');
+});
