@@ -26,6 +26,7 @@ import {
   stepDue,
   type WeekTimes,
 } from '../../runtime/cover/steps-due.ts';
+import { type DueMarket, payoutTurns } from '../../runtime/cover/payout-turns.ts';
 import { ScanBoard } from '../jobs/board.ts';
 import type { Service } from '../service.ts';
 
@@ -45,7 +46,7 @@ const MAX_POSITIONS = 400;
 const MAX_STEPS = 200;
 const SCAN_DEADLINE_MS = 10_000;
 
-type MarketState = { outcome: CoverOutcome; sold: boolean };
+type MarketState = { outcome: CoverOutcome; sold: boolean; soldUsd: bigint };
 type LiveMarket = { week: number; vault: Address; times: WeekTimes; state: MarketState };
 
 /** The board that `/v1/cover/payouts` is answered from. */
@@ -63,6 +64,8 @@ class PayoutScanner {
   readonly #service: Service;
   /** Markets of which nothing is left to do, so that years of them cost nothing. */
   readonly #over = new Set<string>();
+  /** Of the rows that these were judged by. */
+  #epoch: string | null = null;
 
   constructor(service: Service) {
     this.#service = service;
@@ -125,7 +128,7 @@ class PayoutScanner {
         week,
         vault,
         times: { close, settle },
-        state: { outcome: outcomeOf(outcome), sold: soldUsd > 0n },
+        state: { outcome: outcomeOf(outcome), sold: soldUsd > 0n, soldUsd },
       };
     });
     return { chainTime, feePool: required(pool, 'the pool of cover fees'), markets };
@@ -134,26 +137,26 @@ class PayoutScanner {
   /** Batches of positions of weeks with an outcome; marks as over what has none left. */
   async #unpaid(markets: readonly LiveMarket[], chainTime: number): Promise<CoverWork[]> {
     const { unpaid, indexer } = this.#service;
-    const work: CoverWork[] = [];
-    let room = MAX_POSITIONS;
+    const epoch = await unpaid.epoch();
+    if (epoch !== this.#epoch) this.#over.clear();
+    this.#epoch = epoch;
+    const due: DueMarket[] = [];
     for (const { week, vault, times, state } of markets) {
       const final = state.outcome === 'settled' || state.outcome === 'void';
-      if (room === 0) break;
-      const positions = final ? await unpaid.of(week, vault, room) : [];
-      if (positions.length === 0) {
-        // An index that is still reading the chain may not know its positions yet.
-        if (indexer.caughtUp && isOver(state, times, chainTime)) {
+      const found = final ? await unpaid.of(week, vault, MAX_POSITIONS) : [];
+      if (found.length > 0) {
+        // A voided week gives its fees back: paying it out pays nothing.
+        const positions =
+          state.outcome === 'settled' ? found : found.map((each) => ({ ...each, fee: 0n }));
+        due.push({ week, vault, positions });
+      } else if (indexer.caughtUp && isOver(state, times, chainTime)) {
+        // An index that is still reading the chain, or stands still, may not know its positions yet.
+        if ((await unpaid.soldUsd(week, vault)) === state.soldUsd) {
           this.#over.add(keyOf(week, vault));
         }
-        continue;
-      }
-      room -= positions.length;
-      for (let start = 0; start < positions.length; start += POSITIONS_PER_PAYOUT) {
-        const batch = positions.slice(start, start + POSITIONS_PER_PAYOUT);
-        work.push({ type: 'payout', id: batch[0] ?? 0n, vault, week, positions: batch });
       }
     }
-    return work;
+    return payoutTurns(due, MAX_POSITIONS / POSITIONS_PER_PAYOUT);
   }
 
   /** Runs everything on the chain's newest state, in order; nothing of it stays. */

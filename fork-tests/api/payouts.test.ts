@@ -2,6 +2,7 @@
 import { type Hex, numberToHex } from 'viem';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
+import { rpc } from '../anvil.ts';
 import { useFork } from '../harness/fork.ts';
 import { takeCover } from '../keeper/chain-orders.ts';
 import { balanceOf, sendCall } from './send-plan.ts';
@@ -188,5 +189,16 @@ describe('GET /v1/cover/payouts', () => {
     expect(earned).toBe(BigInt(first?.feeUsdg ?? '0'));
     expect(earned).toBeGreaterThan(0n);
     expectError(await api.get('/v1/cover/payouts?executor=me'), 400, 'BAD_REQUEST', /executor/);
+  });
+
+  test('announces again what a reorg undid, also of a week that was over', async () => {
+    await takeCover(fork, fork.vault('MAG7'));
+    await warpTo(settle + 26 * HOUR);
+    await execute(named(await announce('void MAG7'), 'void MAG7'));
+    await execute(named(await announce('payout MAG7'), 'payout MAG7'));
+    await announce();
+    await rpc(fork.url, 'anvil_reorg', [1, []]);
+    await fork.warp(1);
+    await execute(named(await announce('payout MAG7'), 'payout MAG7'));
   });
 });

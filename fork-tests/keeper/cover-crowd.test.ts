@@ -1,7 +1,12 @@
 /** A weekend on which hundreds hold cover, one of whom, and one underwriter, no USDG can be sent to. */
+import { type Address, zeroAddress } from 'viem';
 import { afterEach, expect, test } from 'vitest';
+import { USD } from '../../contracts-abi/constants.ts';
+import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
 import { runWhy } from '../../keeper/cli/why.ts';
+import { onMarket } from '../api/cover-agent.ts';
 import { useApi } from '../api/use-api.ts';
+import { write } from '../chain/client.ts';
 import { useFork } from '../harness/fork.ts';
 import { claimCredits, eventsOf, judgeWeekend, moneyOf, sellToCrowd } from './cover-crowd.ts';
 import { launchKeeper, stopKeepers, until } from './use-keeper.ts';
@@ -55,3 +60,45 @@ test(`${POSITIONS} positions are paid in batches, whoever cannot be paid keeps n
   expect(await runWhy('999999', keeper.env, () => undefined)).toBe(1);
   expect(await claimCredits(fork, crowd)).toEqual([]);
 });
+
+/** Bob asks Erin for cover of CORE at a price that leaves a fee worth a payout. */
+async function sellDear(week: number): Promise<void> {
+  const terms = { fromBps: 300, toBps: 1_000, coverUsd: 200n, pricePer1k: 100n * USD };
+  const from = (await fork.client.getBlockNumber()) + 1n;
+  const args = [{ week, vault: fork.vault('CORE'), ...terms }] as const;
+  await onMarket(fork, 'bob', { functionName: 'request', args });
+  const [listed] = await eventsOf(fork, 'Listed', from);
+  await onMarket(fork, 'erin', { functionName: 'fill', args: [listed?.args.id ?? 0n, 200n] });
+}
+
+test.for(['api', 'own'] as const)(
+  'payouts that pay are made though hundreds of refunds of a voided week wait before them (%s)',
+  { timeout: 120_000 },
+  async (source) => {
+    const crowd = await sellToCrowd(fork, TICKER, POSITIONS);
+    for (let sale = 0; sale < 4; sale += 1) await sellDear(crowd.week);
+    const vault = fork.vault('CORE');
+    const step = (functionName: 'snapshot' | 'settle' | 'voidWeek', of: Address) =>
+      write(fork.client, fork.accounts.carol.account, {
+        address: fork.deployment.coverMarket,
+        abi: coverMarketAbi,
+        functionName,
+        args: [crowd.week, of, zeroAddress],
+      });
+    await warpTo(crowd.close);
+    await step('snapshot', vault);
+    await warpTo(crowd.settle);
+    await step('settle', vault);
+    await step('voidWeek', crowd.vault);
+    await api.settled();
+    // Nothing at a loss: the refunds pay nothing, and wait.
+    const env = {
+      KEEPER_DUTY_BUDGET_USDG: '0',
+      KEEPER_DISCOVERY: source === 'own' ? 'always' : 'off',
+    };
+    const keeper = await launchKeeper(fork, source === 'own' ? [] : [api.url], { env });
+    keeper.run();
+    const paid = async () => (await eventsOf(fork, 'PaidOut', crowd.fromBlock)).length;
+    await until('what pays is paid', async () => (await paid()) === 4);
+  },
+);

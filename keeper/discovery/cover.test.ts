@@ -23,7 +23,7 @@ const ids = (from: number, count: number) =>
   new Map(
     Array.from({ length: count }, (_, index) => [
       BigInt(from + index),
-      { week: WEEK, vault: ENERGY },
+      { week: WEEK, vault: ENERGY, fee: 0n, coverUsd: 50 },
     ]),
   );
 const typesOf = (...args: Parameters<typeof dueCover>) => dueCover(...args).map(({ type }) => type);
@@ -54,7 +54,10 @@ describe('cover work', () => {
   });
 
   test('pays each position of the week once, in batches, and none of another week', () => {
-    const unpaid = new Map([...ids(1, 45), [99n, { week: WEEK + 1, vault: ENERGY }] as const]);
+    const unpaid = new Map([
+      ...ids(1, 45),
+      [99n, { week: WEEK + 1, vault: ENERGY, fee: 0n, coverUsd: 50 }] as const,
+    ]);
     const payouts = dueCover([market('settled')], unpaid, SETTLE);
     expect(payouts.map(({ positions }) => positions.length)).toEqual([20, 20, 5]);
     const named = payouts.flatMap(({ positions }) => positions);
@@ -81,5 +84,8 @@ describe('markets', () => {
     expect(marketsUnderWay(look, over)).toHaveLength(1);
     noteOver(over, [market('settled')], new Map(), late);
     expect(marketsUnderWay(look, over)).toEqual([]);
+    // A reorg undid a payout of one that was over.
+    const again = { week: WEEK, vault: ENERGY };
+    expect(marketsUnderWay(look, over, [again])).toEqual([again]);
   });
 });

@@ -6,11 +6,11 @@ import {
   type CoverWork,
   payoutData,
   planRun,
-  POSITIONS_PER_PAYOUT,
   type Run,
   RUNS_PER_CALL,
   stepId,
 } from '../../runtime/cover/cover-work.ts';
+import { type DueMarket, payoutTurns } from '../../runtime/cover/payout-turns.ts';
 import { isOver, stepDue } from '../../runtime/cover/steps-due.ts';
 import type { ListedPayout } from '../source/payout.ts';
 import type { Look, MarketNow, Placed } from './look.ts';
@@ -21,21 +21,29 @@ const MAX_PAYOUTS = 20;
 
 const marketKey = (week: number, vault: Address): string => `${week}:${vault.toLowerCase()}`;
 
-/** Markets to ask for at `time` (unix seconds): a week's id is its close / 7 days, so what has not begun is not due. */
+/**
+ * Markets to ask for at `time` (unix seconds): a week's id is its close / 7 days, so what has not begun is not due. One
+ * that was over is not where it has a position to pay: a reorg undid its payout.
+ */
 export function marketsUnderWay(
   look: Pick<Look, 'weeks' | 'coverVaults' | 'time'>,
   over: ReadonlySet<string>,
+  unpaid: Iterable<Pick<Placed, 'week' | 'vault'>> = [],
 ): { week: number; vault: Address }[] {
+  const waiting = new Set([...unpaid].map(({ week, vault }) => marketKey(week, vault)));
   return look.weeks
     .filter((week) => week * 7 * 86_400 <= look.time)
     .flatMap((week) => look.coverVaults.map((vault) => ({ week, vault })))
-    .filter(({ week, vault }) => !over.has(marketKey(week, vault)));
+    .filter(({ week, vault }) => {
+      const key = marketKey(week, vault);
+      return waiting.has(key) || !over.has(key);
+    });
 }
 
 /** Work that the markets wait for: voids behind the other steps, which have an hour; then payouts. Pure. */
 export function dueCover(
   markets: readonly MarketNow[],
-  unpaid: ReadonlyMap<bigint, Pick<Placed, 'week' | 'vault'>>,
+  unpaid: ReadonlyMap<bigint, Omit<Placed, 'paid'>>,
   time: number,
 ): CoverWork[] {
   const steps = markets.flatMap(({ week, vault, times, state }): CoverWork[] => {
@@ -45,23 +53,24 @@ export function dueCover(
   const urgentFirst = steps.toSorted(
     (a, b) => Number(a.type === 'void') - Number(b.type === 'void') || a.week - b.week,
   );
-  const byMarket = new Map<string, bigint[]>();
-  for (const [id, { week, vault }] of unpaid) {
-    const key = marketKey(week, vault);
-    byMarket.set(key, [...(byMarket.get(key) ?? []), id]);
-  }
-  const payouts = markets
+  const due = markets
     .filter(({ state }) => state.outcome === 'settled' || state.outcome === 'void')
-    .flatMap(({ week, vault }): CoverWork[] => {
-      const ids = byMarket.get(marketKey(week, vault)) ?? [];
-      const batches: CoverWork[] = [];
-      for (let start = 0; start < ids.length; start += POSITIONS_PER_PAYOUT) {
-        const positions = ids.slice(start, start + POSITIONS_PER_PAYOUT);
-        batches.push({ type: 'payout', id: positions[0] ?? 0n, vault, week, positions });
-      }
-      return batches;
+    .map(({ week, vault, state }): DueMarket => {
+      const own = [...unpaid].filter(
+        ([, placed]) => placed.week === week && placed.vault === vault,
+      );
+      return {
+        week,
+        vault,
+        // A voided week gives its fees back: paying it out pays nothing.
+        positions: own.map(([id, { fee, coverUsd }]) => ({
+          id,
+          fee: state.outcome === 'settled' ? fee : 0n,
+          coverUsd,
+        })),
+      };
     });
-  return [...urgentFirst.slice(0, MAX_STEPS), ...payouts.slice(0, MAX_PAYOUTS)];
+  return [...urgentFirst.slice(0, MAX_STEPS), ...payoutTurns(due, MAX_PAYOUTS)];
 }
 
 /** Adds markets of which nothing is left to do, so that years of them cost nothing. */

@@ -157,7 +157,8 @@ export class Discovery {
     }
     return {
       vaults: [...vaults],
-      markets: this.#look === null ? [] : marketsUnderWay(this.#look, this.#over),
+      markets:
+        this.#look === null ? [] : marketsUnderWay(this.#look, this.#over, this.#placed.values()),
       positions: [...positions, ...this.#doubtful].slice(0, POSITIONS_PER_LOOK),
     };
   }

@@ -27,8 +27,14 @@ export type MarketNow = {
   state: { outcome: CoverOutcome; sold: boolean };
 };
 
-/** Whose week and basket a position is of, which never change. */
-export type Placed = { week: number; vault: Address; paid: boolean };
+/** Whose week and basket a position is of, its fee (USDG base units) and size (dollars), which never change. */
+export type Placed = {
+  week: number;
+  vault: Address;
+  fee: bigint;
+  coverUsd: number;
+  paid: boolean;
+};
 
 export type Look = {
   block: number;
@@ -84,8 +90,8 @@ export async function lookAt(
     const position = optional(read);
     // A week of zero: the position is not on this node's chain (yet).
     if (position !== null && position.week > 0) {
-      const { week, vault, paid } = position;
-      placed.set(id, { week, vault, paid });
+      const { week, vault, fee, coverUsd, paid } = position;
+      placed.set(id, { week, vault, fee, coverUsd: Number(coverUsd), paid });
     }
   }
   return {

@@ -1,0 +1,56 @@
+/**
+ * Which payouts are told first, where more are due than one answer lists. What pays goes first, so that work at a loss
+ * cannot keep it waiting; and every market has its turn, so that none waits behind another's crumbs. Pure.
+ */
+import type { Address } from 'viem';
+import { COVER_PAYOUT_REWARD } from '../../contracts-abi/constants.ts';
+import { type CoverWork, POSITIONS_PER_PAYOUT } from './cover-work.ts';
+
+/** A position whose week has an outcome. `fee`: USDG base units that it brings the fee pool, nothing of a voided one. */
+export type DuePosition = { id: bigint; fee: bigint; coverUsd: number };
+
+export type DueMarket = { week: number; vault: Address; positions: readonly DuePosition[] };
+
+type Batch = { work: CoverWork; reward: bigint; turn: number };
+
+/** CoverMath.payoutReward: of paying out one position, half of its own fee at most. */
+function rewardOf({ fee }: DuePosition): bigint {
+  const half = fee / 2n;
+  return half < COVER_PAYOUT_REWARD ? half : COVER_PAYOUT_REWARD;
+}
+
+/**
+ * Cuts what is due into payouts, each of one market: its best paid positions first, then the largest. Of them `most`, in
+ * turn the one that pays most and the one whose market was told least.
+ */
+export function payoutTurns(markets: readonly DueMarket[], most: number): CoverWork[] {
+  const batches = markets.flatMap(batchesOf);
+  const best = batches.toSorted((a, b) => sign(b.reward - a.reward) || a.turn - b.turn);
+  const fair = batches.toSorted((a, b) => a.turn - b.turn);
+  const told = new Set<Batch>();
+  for (let index = 0; index < batches.length && told.size < most; index += 1) {
+    for (const batch of [best[index], fair[index]]) {
+      if (batch !== undefined && told.size < most) told.add(batch);
+    }
+  }
+  return [...told].map(({ work }) => work);
+}
+
+function batchesOf({ week, vault, positions }: DueMarket): Batch[] {
+  const ordered = positions.toSorted(
+    (a, b) => sign(rewardOf(b) - rewardOf(a)) || b.coverUsd - a.coverUsd || sign(a.id - b.id),
+  );
+  const batches: Batch[] = [];
+  for (let start = 0; start < ordered.length; start += POSITIONS_PER_PAYOUT) {
+    const own = ordered.slice(start, start + POSITIONS_PER_PAYOUT);
+    const ids = own.map(({ id }) => id);
+    batches.push({
+      work: { type: 'payout', id: ids[0] ?? 0n, vault, week, positions: ids },
+      reward: own.reduce((sum, position) => sum + rewardOf(position), 0n),
+      turn: batches.length,
+    });
+  }
+  return batches;
+}
+
+const sign = (value: bigint): number => (value === 0n ? 0 : value > 0n ? 1 : -1);
