@@ -38,6 +38,9 @@ export class NewestBlock {
 const DEPEND_ON_STATE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'INSUFFICIENT_FUNDS',
   'INSUFFICIENT_SHARES',
+  'NOT_A_HOLDER',
+  'NO_COVER',
+  'ORDER_NOT_OPEN',
   'SESSION_INACTIVE',
   'SESSION_LIMIT',
 ]);
