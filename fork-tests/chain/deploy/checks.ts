@@ -1,6 +1,7 @@
 /** Reading a chain back against what is expected: every difference is collected, so that one run shows them all. */
 import { type Abi, type Address, isAddressEqual } from 'viem';
 import type { ReadClient } from '../client.ts';
+import { isNoAnswer } from './settle.ts';
 
 /** `expected` is a value that what is read must equal, or a Rule that it must satisfy; or a promise of one. */
 export type Check = {
@@ -77,6 +78,7 @@ export class DifferenceError extends Error {
   }
 }
 
+/** Throws a DifferenceError, or what a node that does not answer left: nothing is known then. */
 export async function compare(subject: string, checks: readonly Check[]): Promise<void> {
   const results = await Promise.all(
     checks.map(async ({ what, ...check }) => {
@@ -84,6 +86,7 @@ export async function compare(subject: string, checks: readonly Check[]): Promis
         const [value, expected] = await Promise.all([check.actual, check.expected]);
         return same(value, expected) ? null : `${what}: ${show(value)}, expected ${show(expected)}`;
       } catch (error) {
+        if (isNoAnswer(error)) throw error;
         const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
         return `${what}: cannot be read (${reason})`;
       }

@@ -1,7 +1,15 @@
 /** Whether the contracts of a deployment file are ours to the byte, and built with what they have to be built with. */
-import { type Address, getContractAddress } from 'viem';
+import {
+  type Address,
+  encodeFunctionData,
+  erc20Abi,
+  getContractAddress,
+  type Hex,
+  hexToBigInt,
+  multicall3Abi,
+} from 'viem';
 import type { Deployment } from '../../../contracts-abi/deployment.ts';
-import { accountFactoryAbi } from '../../../contracts-abi/generated/index.ts';
+import { accountFactoryAbi, coverMarketAbi } from '../../../contracts-abi/generated/index.ts';
 import type { ReadClient } from '../client.ts';
 import { type Check, compare, type Read, Rule } from './checks.ts';
 import { AS_BUILT, type OwnContract, readOwn, type Standing } from './code.ts';
@@ -99,6 +107,32 @@ export function wiringChecks(
       expected: [sessionModule, coverModule],
     },
   ];
+}
+
+/** A pool of more than the market holds would be paid out of others' money: as rewards, and to the treasury. */
+export function feePoolCheck(
+  read: Read,
+  { usdg, coverMarket, multicall3 }: Pick<Deployment, 'usdg' | 'coverMarket' | 'multicall3'>,
+): Check {
+  // In one call, since trades move both.
+  const calls = [
+    [coverMarket, encodeFunctionData({ abi: coverMarketAbi, functionName: 'feePool' })],
+    [usdg, encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [coverMarket] })],
+  ].map(([target, callData]) => ({ target, allowFailure: false, callData }));
+  const both = read(multicall3, multicall3Abi, 'aggregate3', [calls]).then((results) =>
+    (results as { returnData: Hex }[]).map(({ returnData }) => hexToBigInt(returnData)),
+  ) as Promise<[bigint, bigint]>;
+  return {
+    what: `fee pool of the cover market ${coverMarket}`,
+    actual: both.then(([pool]) => pool),
+    expected: both.then(
+      ([, held]) =>
+        new Rule(
+          `at most the ${held} of USDG that it holds`,
+          (pool) => typeof pool === 'bigint' && pool <= held,
+        ),
+    ),
+  };
 }
 
 /** What a vault's constructor wrote as code is data that nobody can run: it begins with STOP. */

@@ -1,14 +1,18 @@
 /** What `npm run deploy -- --verify` takes for genuine: code with other immutables, other builds of Uniswap, other pools. */
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Address, getAddress, type Hex, hexToBytes, keccak256 } from 'viem';
+import { type Address, getAddress, type Hex, hexToBytes, keccak256, numberToHex } from 'viem';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as generatedModule from '../../../contracts-abi/generated/index.ts';
-import { accountFactoryAbi } from '../../../contracts-abi/generated/index.ts';
+import {
+  accountFactoryAbi,
+  coverMarketAbi,
+  localTokenAbi,
+} from '../../../contracts-abi/generated/index.ts';
 import { LIVE } from '../../../contracts-abi/live-addresses.ts';
 import { startAnvil } from '../../anvil.ts';
 import { CHAIN_ARGUMENTS } from '../arguments.ts';
-import { connect } from '../client.ts';
+import { connect, write } from '../client.ts';
 import { devAccount } from '../seed/accounts.ts';
 import { submitEach } from '../submitter.ts';
 import { genuine } from './artifacts.ts';
@@ -168,6 +172,52 @@ describe('immutables', () => {
     });
   });
 });
+
+test('a fee pool of more than the cover market holds is refused', async () => {
+  const { client } = run.site;
+  const { coverMarket, usdg } = run.deployment;
+  const feePool = () =>
+    client.readContract({ address: coverMarket, abi: coverMarketAbi, functionName: 'feePool' });
+  const slot = async (): Promise<number> => {
+    for (let index = 0; ; index += 1) {
+      const id = await client.snapshot();
+      await client.setStorageAt({
+        address: coverMarket,
+        index,
+        value: numberToHex(1, { size: 32 }),
+      });
+      const found = (await feePool()) === 1n;
+      await client.revert({ id });
+      if (found) return index;
+    }
+  };
+  const index = await slot();
+  await aside(async () => {
+    await write(client, devAccount('dave').account, {
+      address: usdg,
+      abi: localTokenAbi,
+      functionName: 'mint',
+      args: [coverMarket, 1_000n],
+    });
+    const forge = (value: bigint) =>
+      client.setStorageAt({ address: coverMarket, index, value: numberToHex(value, { size: 32 }) });
+    await forge(1_000n);
+    expect(await verifyAlone()).toMatchObject({ code: 0, err: '' });
+    await forge(1_001n);
+    const refused = await verifyAlone();
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain(
+      `fee pool of the cover market ${coverMarket}: "1001", expected at most the 1000 of USDG`,
+    );
+  });
+}, 60_000);
+
+test('a node that does not answer a call is told so, and not a difference', async () => {
+  const rule = run.site.proxy.on('eth_call', {}, { fault: 'http', status: 503 });
+  const silent = await verifyAlone();
+  rule.remove();
+  expect(silent.err).toBe('deploy: the RPC endpoint does not answer. Nothing was sent\n');
+}, 60_000);
 
 describe('what others built', () => {
   test('a router or factory of another build is told of at the live addresses', async () => {

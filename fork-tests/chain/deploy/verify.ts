@@ -18,7 +18,14 @@ import {
   weightChecks,
 } from './verify-baskets.ts';
 import { otherBuilds, verifyExternals } from './verify-externals.ts';
-import { PARTS, readContracts, safeParts, unjudgedLines, wiringChecks } from './verify-own.ts';
+import {
+  feePoolCheck,
+  PARTS,
+  readContracts,
+  safeParts,
+  unjudgedLines,
+  wiringChecks,
+} from './verify-own.ts';
 import { type Planned, planChecks } from './verify-plan.ts';
 
 /**
@@ -58,6 +65,7 @@ export async function verifyStanding(
   await compare(PARTS, [
     ...(await registryChecks(read, deployment)),
     ...historyChecks(client, read, deployment, before),
+    feePoolCheck(read, deployment),
     ...deployment.baskets.flatMap((basket) =>
       weightChecks(read, basket, tokensOf(read, basket.vault)),
     ),
