@@ -11,7 +11,8 @@ import { parseLevel } from './cover-gift.ts';
 import type { CoverCommand } from './cover-plan.ts';
 import { connectTo } from './endpoints.ts';
 import { DeployError } from './errors.ts';
-import type { Say } from './operator.ts';
+import { hasSteps } from './journal.ts';
+import { coverJournalPath, journalPath, type Say } from './operator.ts';
 import { deployOptions, MOST_SLOTS } from './options.ts';
 import { isNoAnswer } from './settle.ts';
 
@@ -48,18 +49,27 @@ export async function runCli(
   say: Say,
   complain: Say,
 ): Promise<number> {
+  const files: Files = { journal: null };
   try {
-    await run(args, env, say);
+    await run(args, env, say, files);
     return 0;
   } catch (error) {
-    const words = wordsFor(error, args);
+    const words = wordsFor(error, files);
     if (words === null) throw error;
     complain(`deploy: ${words}`);
     return 1;
   }
 }
 
-async function run(args: readonly string[], env: NodeJS.ProcessEnv, say: Say): Promise<void> {
+/** Where this run journals what it sends; null before that is known, and of a run that sends nothing. */
+type Files = { journal: string | null };
+
+async function run(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  say: Say,
+  files: Files,
+): Promise<void> {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -82,6 +92,9 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv, say: Say): P
   const cover = coverFlags(values);
   const config = loadConfig(deployOptions, env);
   const sameChain = values['same-chain'];
+  if (!values.verify && !values['dry-run']) {
+    files.journal = cover === null ? journalPath(config) : coverJournalPath(config);
+  }
   const client = await connectTo(config.RPC_URLS, config.RPC_TIMEOUT_MS, say);
   if (cover !== null) {
     const { slots = config.DEPLOY_POOL_SLOTS, ...rest } = cover;
@@ -141,7 +154,7 @@ function coverFlags(
 const between = (value: number, least: number, most: number) => value >= least && value <= most;
 
 /** Null for a fault of ours, which keeps its stack. */
-function wordsFor(error: unknown, args: readonly string[]): string | null {
+function wordsFor(error: unknown, { journal }: Files): string | null {
   if (
     error instanceof DeployError ||
     error instanceof DifferenceError ||
@@ -149,10 +162,10 @@ function wordsFor(error: unknown, args: readonly string[]): string | null {
   ) {
     return error.message;
   }
-  const sends = !args.includes('--verify') && !args.includes('--dry-run');
-  const again = sends
-    ? '. What was sent is in the journal: run the same command again to go on'
-    : '. Nothing was sent';
+  const again =
+    journal !== null && hasSteps(journal)
+      ? '. What was sent is in the journal: run the same command again to go on'
+      : '. Nothing was sent';
   if (isNoAnswer(error)) return `the RPC endpoint does not answer${again}`;
   // viem's whole message names the endpoint, and with it perhaps a provider's key.
   if (error instanceof BaseError) {

@@ -19,6 +19,7 @@ import { sendSigned, write } from '../client.ts';
 import { submitEach } from '../submitter.ts';
 import { genuine } from './artifacts.ts';
 import {
+  GONE,
   guardian,
   nonceOf,
   owner,
@@ -225,7 +226,14 @@ describe('a run that cannot begin says why in a line, and sends nothing', () => 
       const empty = await here.call({ RPC_URLS: bare.url });
       expect(empty.err).toMatch(/^deploy: no contract stands at usdg 0x.*swapRouter02 0x/);
       const nobody = await here.call({ RPC_URLS: 'http://127.0.0.1:9' });
-      expect(nobody.err).toMatch(/^deploy: the RPC endpoint does not answer/);
+      expect(nobody.err).toBe('deploy: the RPC endpoint does not answer. Nothing was sent\n');
+      const fault = { fault: 'error', ...GONE, forwarded: false } as const;
+      const rule = here.proxy.on('eth_getTransactionCount', {}, fault);
+      const erring = await here.call({ DEPLOY_PLAN_FILE: run.planFile });
+      rule.remove();
+      expect(erring.err).toBe(
+        'deploy: the RPC endpoint answered with an error: this endpoint is gone. Nothing was sent\n',
+      );
 
       const wrongPlan = `${here.deploymentFile}.wrong`;
       const plan = readFileSync(run.planFile, 'utf8');

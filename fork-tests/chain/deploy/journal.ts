@@ -79,6 +79,16 @@ export type JournalContent<Plan> = {
   readonly seen: number;
 };
 
+/** Whether anything may have left: without a step, damaged or not, nothing was ever signed. */
+export function hasSteps(path: string): boolean {
+  try {
+    return readFileSync(path, 'utf8').includes('\n{"step":');
+  } catch (error) {
+    // expected: there is none, or it is no file; what cannot be read may hold anything
+    return !['ENOENT', 'ENOTDIR', 'EISDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+  }
+}
+
 export class Journal<Plan> implements JournalContent<Plan> {
   readonly path: string;
   readonly header: JournalHeader<Plan>;
