@@ -176,6 +176,7 @@ const NO_TICK: TickStatus = {
   sourceOkMs: null,
   sourceFault: null,
   storeFault: null,
+  coverWaits: null,
 };
 
 const STANDS_BY =

@@ -15,6 +15,11 @@ export function createKeeperMetrics(metrics: Metrics) {
       'result',
     ]),
     jobsListed: metrics.gauge('jobs_listed', 'Jobs in the last answers that passed the firewall.'),
+    coverDue: metrics.gauge(
+      'cover_due',
+      'Steps and payouts of the cover market in the last answers that passed the firewall, by type.',
+      ['type'],
+    ),
     jobsMalformed: metrics.counter('jobs_malformed_total', 'Listed jobs that did not parse.'),
     jobsRefused: metrics.counter(
       'jobs_refused_total',

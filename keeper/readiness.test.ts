@@ -37,6 +37,7 @@ function reasons(change: {
               sourceOkMs: T,
               sourceFault: null,
               storeFault: null,
+              coverWaits: null,
               ...change.tick,
             },
             world: worldOf(change.world),
@@ -85,6 +86,11 @@ test.each<[string, Parameters<typeof reasons>[0], string[]]>([
     'ticks have stopped',
     { tick: { lastTickMs: T - 60_001 } },
     ['loop: no tick has finished for 60 s'],
+  ],
+  [
+    'cover work waits for long',
+    { tick: { coverWaits: 'cover work waits: 1 snapshot for 6 min' } },
+    ['cover (ok): cover work waits: 1 snapshot for 6 min'],
   ],
   [
     'no source answers',

@@ -88,6 +88,9 @@ export function keeperChecks(options: {
     }),
     // Nothing is wrong with a keeper that keeps to its budget.
     check('duties', ({ duties }) => (duties === null ? OK : { ok: true, note: duties })),
+    check('cover', ({ tick: { coverWaits } }) =>
+      coverWaits === null ? OK : { ok: true, note: coverWaits },
+    ),
     check('store', ({ tick: { storeFault } }) =>
       storeFault === null ? OK : fails(`the journal cannot be written: ${storeFault}`),
     ),

@@ -7,6 +7,7 @@ import type { World, WorldView } from './chain/world.ts';
 import { type Ready, sendReady } from './batch.ts';
 import { type Collect, consider } from './consider.ts';
 import type { KeeperContext } from './context.ts';
+import { createCoverWaits } from './cover-waits.ts';
 import { createMadeUp } from './made-up.ts';
 import type { TickContext } from './tick-context.ts';
 import { createTimelines } from './timelines.ts';
@@ -52,6 +53,8 @@ export type TickStatus = {
   sourceOkMs: number | null;
   sourceFault: string | null;
   storeFault: string | null;
+  /** Which cover work waits for too long, in words; null when none does. */
+  coverWaits: string | null;
 };
 
 export type Ticker = {
@@ -88,6 +91,7 @@ export function createTicker(options: {
     }),
   };
   const payouts = createPayouts(context, distrust.own);
+  const coverWaits = createCoverWaits({ metrics, now });
   // A source may say any time.
   const rereads = new Throttle(5_000, 1, now);
   const alarms = new Throttle(600_000, 20, now);
@@ -97,6 +101,7 @@ export function createTicker(options: {
     sourceOkMs: null,
     sourceFault: null,
     storeFault: null,
+    coverWaits: null,
   };
 
   /** From now on: whether so long has passed, or the keeper stops. */
@@ -272,7 +277,7 @@ export function createTicker(options: {
   }
 
   return {
-    status: () => ({ ...status }),
+    status: () => ({ ...status, coverWaits: coverWaits.warning() }),
     async tick(signal) {
       const stopTimer = metrics.tickDuration.startTimer();
       const answers = await options.poll(signal);
@@ -281,6 +286,7 @@ export function createTicker(options: {
       try {
         const orders = await admitAll(answers);
         metrics.jobsListed.set(orders.size);
+        coverWaits.saw(orders.values());
         await considerAll(orders, answers, signal);
         const ethPrice = options.world.status().world?.market.ethPrice ?? null;
         await settleAttempts(context, ethPrice, overAfter(SETTLE_SHARE_MS, signal));

@@ -118,6 +118,59 @@ describe('Prometheus', () => {
     expect(said).toContain('SUCCESS');
   });
 
+  it('says that a snapshot waits, long before its hour is over, and that one was missed', () => {
+    const due = (type: string) =>
+      `basket_keeper_cover_due{job="keeper",instance="a",type="${type}"}`;
+    const waits = {
+      exp_labels: { type: 'snapshot' },
+      exp_annotations: {
+        summary:
+          'A snapshot of the cover market has waited for 15 of its 60 minutes: missed, the week can only be voided.',
+        look: "The notes of `cover` and `duties` in the keeper's /ready; npm run keeper -- why <id>; `skipped` of /v1/cover/payouts.",
+      },
+    };
+    const missed = {
+      exp_labels: {},
+      exp_annotations: {
+        summary:
+          "1 baskets' week of cover missed a snapshot: everybody is given back what he put in.",
+        look: "The keeper's log around the close and the settlement; who voids it is paid.",
+      },
+    };
+    const at = (minutes: number, alertname: string, alerts: object[]) => ({
+      eval_time: `${minutes}m`,
+      alertname,
+      exp_alerts: alerts,
+    });
+    const tests = join(data, 'cover.json');
+    writeFileSync(
+      tests,
+      JSON.stringify({
+        rule_files: ['alerts.yml'],
+        evaluation_interval: '30s',
+        tests: [
+          {
+            interval: '30s',
+            // Due from the fifth minute on, for an hour; then it is missed.
+            input_series: [
+              { series: due('snapshot'), values: '0x9 1x119 0x60' },
+              { series: due('void'), values: '0x129 1x60' },
+            ],
+            alert_rule_test: [
+              at(19, 'CoverSnapshotWaits', []),
+              at(25, 'CoverSnapshotWaits', [waits]),
+              at(63, 'CoverWeekMissed', []),
+              at(70, 'CoverWeekMissed', [missed]),
+              at(75, 'CoverSnapshotWaits', []),
+            ],
+          },
+        ],
+      }),
+    );
+    const said = execFileSync('promtool', ['test', 'rules', tests], { encoding: 'utf8' });
+    expect(said).toContain('SUCCESS');
+  });
+
   it('scrapes all three processes', async () => {
     const up = await until('three targets up', async () => {
       try {
