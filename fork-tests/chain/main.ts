@@ -32,6 +32,11 @@ function main(): Promise<void> {
         if (outcome.tag === 'moved') logger.debug({ pools: outcome.pools }, 'market moved');
         else logger.warn({ reason: outcome.reason }, 'market could not move, trying again');
       },
+      onCoverRolls: (outcome) => {
+        const { tag, ...what } = outcome;
+        if (tag === 'rolled') logger.info(what, 'offers of cover went on to the week that trades');
+        else logger.warn(what, 'a listing of cover could not be moved on, trying again');
+      },
     });
     writeChainFiles(config.DEPLOYMENT_FILE, chain.manifest);
     const ready = {

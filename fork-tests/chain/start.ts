@@ -5,6 +5,7 @@ import { connect } from './client.ts';
 import type { Progress } from './deploy/protocol.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { startForkedChain } from './live/start.ts';
+import { type CoverRolls, type RollsOutcome, startCoverRolls } from './market/cover-rolls.ts';
 import { type Market, type StepOutcome, startMarket } from './market/market.ts';
 import { devAccount } from './seed/accounts.ts';
 import { openingProcess, resumedProcess } from './seed/history.ts';
@@ -16,10 +17,11 @@ export type LocalChainOptions = {
   port: number;
   /** Fork of this chain instead of the seeded one. */
   forkUrl?: string;
-  /** Default true. */
+  /** Default true: prices move, and offers of cover go on from week to week. */
   market?: boolean;
   progress?: Progress;
   onMarketStep?: (outcome: StepOutcome) => void;
+  onCoverRolls?: (outcome: RollsOutcome) => void;
   /** Hears why a block could not be mined. */
   onFault?: (reason: string) => void;
 };
@@ -45,6 +47,7 @@ export async function startLocalChain(options: LocalChainOptions): Promise<Local
   const client = connect(anvil.url);
   const heartbeat = startHeartbeat(client, options.onFault);
   let market: Market | null = null;
+  let rolls: CoverRolls | null = null;
   if (options.market ?? true) {
     market = startMarket({
       client,
@@ -53,12 +56,20 @@ export async function startLocalChain(options: LocalChainOptions): Promise<Local
       process: options.forkUrl === undefined ? resumedProcess(manifest) : openingProcess(manifest),
       ...(options.onMarketStep === undefined ? {} : { onStep: options.onMarketStep }),
     });
+    rolls = startCoverRolls({
+      client,
+      account: devAccount('deployer').account,
+      coverMarket: manifest.deployment.coverMarket,
+      fromBlock: BigInt(manifest.deployment.startBlock),
+      ...(options.onCoverRolls === undefined ? {} : { onRound: options.onCoverRolls }),
+    });
   }
   return {
     anvil,
     url: anvil.url,
     manifest,
     stop: async () => {
+      await rolls?.stop();
       await market?.stop();
       await heartbeat.stop();
       await anvil.stop();

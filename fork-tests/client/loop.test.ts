@@ -160,7 +160,9 @@ describe('a client of the public documents', () => {
     expect(refusal instanceof Refused && refusal.code).toBe('SESSION_INACTIVE');
     // What a person does at approvalUrl.
     const { url: rpcUrl, client: chain, deployment } = fork;
-    await grant({ rpcUrl, deploymentFile: '', client: chain, deployment }, 'bob', 'agent', 200);
+    await grant({ rpcUrl, deploymentFile: '', client: chain, deployment }, 'bob', 'agent', {
+      trades: '200',
+    });
     const active = await agent.session();
     expect(active).toMatchObject({ active: true, account: inactive.account, paused: false });
 

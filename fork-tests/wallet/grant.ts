@@ -1,69 +1,70 @@
 import { encodeFunctionData, erc20Abi } from 'viem';
+import { readAccount } from '../../api/approval/account.ts';
+import { readTerms } from '../../api/approval/terms.ts';
+import { approvalSteps, grantTerms } from '../../api/approval/transactions.ts';
 import { USD } from '../../contracts-abi/constants.ts';
-import { accountFactoryAbi, sessionModuleAbi } from '../../contracts-abi/generated/index.ts';
-import { describeRevert, revertDataOf } from '../../contracts-abi/revert.ts';
 import { devAccount, type Role } from '../chain/seed/accounts.ts';
 import type { DevWallet } from './open.ts';
-import { sendCall } from './send.ts';
+import { type Sent, sendCall } from './send.ts';
 
 const ACCOUNT_FUNDS = 1_000n * USD;
 
+/** Dollars a day as typed; without `cover` the grant has cover off. */
+export type Limits = { trades: string; cover?: string };
+
 /**
- * The owner's part: opens the account, grants the key and puts $1,000 into it.
- * Grant: `dollarsADay`, slippage 1%, seven days, no cover.
+ * The owner's part, as the approval page does it: opens the account and grants the key, or, where the account is open,
+ * grants from it, which replaces what the key had. Then lifts the account's USDG to $1,000.
+ * Grant: slippage 1%, seven days.
+ * @throws Error in one line: the limits, or whom the account belongs to by now.
  */
-export async function grant(wallet: DevWallet, owner: Role, key: Role, dollarsADay: number) {
+export async function grant(wallet: DevWallet, owner: Role, key: Role, limits: Limits) {
   const { client, deployment } = wallet;
-  const ownerAddress = devAccount(owner).account.address;
-  const account = await client.readContract({
-    address: deployment.accountFactory,
-    abi: accountFactoryAbi,
-    functionName: 'accountOf',
-    args: [ownerAddress],
+  const form = readTerms({
+    dailyLimit: limits.trades,
+    slippage: '1',
+    days: '7',
+    coverEnabled: limits.cover !== undefined,
+    coverLimit: limits.cover ?? '',
   });
-  const keyAddress = devAccount(key).account.address;
-  const { validUntil } = await client.readContract({
-    address: deployment.sessionModule,
-    abi: sessionModuleAbi,
-    functionName: 'grantOf',
-    args: [account, keyAddress],
-  });
-  if (validUntil !== 0) {
-    throw new Error(`${key} has a grant of ${owner} already: this wallet makes only the first one`);
-  }
-  const { timestamp } = await client.getBlock();
-  const opening = sendCall(
-    wallet,
-    owner,
-    deployment.accountFactory,
-    encodeFunctionData({
-      abi: accountFactoryAbi,
-      functionName: 'openAndGrant',
-      args: [
-        {
-          key: keyAddress,
-          validUntil: Number(timestamp) + 7 * 86_400,
-          maxSlippageBps: 100,
-          coverEnabled: false,
-          dailyLimit: BigInt(Math.floor(dollarsADay)) * USD,
-          coverDailyLimit: 0n,
-        },
-      ],
-    }),
-  );
-  const opened = await opening.catch((error: unknown) => {
-    const revert = revertDataOf(error);
-    if (revert === null || !describeRevert(revert).startsWith('GrantExists')) throw error;
+  if (form.tag === 'bad') {
+    const { dailyLimit, coverLimit } = form.errors;
     throw new Error(
-      `${owner} has granted another key already: this wallet makes only the first grant of an account, further ones are made at the api's /approve`,
-      { cause: error },
+      dailyLimit === undefined ? `--cover: ${coverLimit}` : `dollars a day: ${dailyLimit}`,
     );
+  }
+  const ownerAddress = devAccount(owner).account.address;
+  const keyAddress = devAccount(key).account.address;
+  const read = await readAccount(client, deployment, ownerAddress);
+  if (read.tag === 'foreign') throw new Error(read.why);
+  const { state } = read;
+  const granted: (Sent & { what: string })[] = [];
+  const terms = grantTerms(keyAddress, form.terms, state.now);
+  for (const { what, to, data } of approvalSteps(deployment, state, terms)) {
+    granted.push({ what, ...(await sendCall(wallet, owner, to, data)) });
+  }
+  return {
+    owner: ownerAddress,
+    account: state.account,
+    key: keyAddress,
+    coverEnabled: terms.coverEnabled,
+    granted,
+    funded: await fund(wallet, owner, state.account),
+  };
+}
+
+async function fund(wallet: DevWallet, owner: Role, account: `0x${string}`): Promise<Sent | null> {
+  const token = { address: wallet.deployment.usdg, abi: erc20Abi } as const;
+  const holds = await wallet.client.readContract({
+    ...token,
+    functionName: 'balanceOf',
+    args: [account],
   });
-  const funded = await sendCall(
-    wallet,
-    owner,
-    deployment.usdg,
-    encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [account, ACCOUNT_FUNDS] }),
-  );
-  return { owner: ownerAddress, account, key: keyAddress, opened, funded };
+  if (holds >= ACCOUNT_FUNDS) return null;
+  const data = encodeFunctionData({
+    abi: erc20Abi,
+    functionName: 'transfer',
+    args: [account, ACCOUNT_FUNDS - holds],
+  });
+  return await sendCall(wallet, owner, token.address, data);
 }

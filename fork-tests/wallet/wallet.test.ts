@@ -1,24 +1,38 @@
 /** The dev wallet against a chain whose market runs: what the README's loop does, under the conditions it does it. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { encodeFunctionData } from 'viem';
+import { json } from 'node:stream/consumers';
+import { type Address, encodeFunctionData, type Hex, recoverAddress } from 'viem';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { USD } from '../../contracts-abi/constants.ts';
+import { COVER_KIND, encodeCoverData } from '../../contracts-abi/cover-data.ts';
 import {
   accountFactoryAbi,
   basketVaultAbi,
   marketMakerAbi,
+  sessionModuleAbi,
 } from '../../contracts-abi/generated/index.ts';
+import {
+  type CoverAction,
+  type CoverActionJson,
+  coverActionDigest,
+  coverActionToJson,
+  coverActionTypedData,
+} from '../../contracts-abi/typed-data.ts';
 import { startAnvil } from '../anvil.ts';
 import { CHAIN_ARGUMENTS } from '../chain/arguments.ts';
 import { type ChainClient, connect, write } from '../chain/client.ts';
 import { pushPrice } from '../chain/market/push.ts';
-import { devAccount } from '../chain/seed/accounts.ts';
+import { devAccount, type Role } from '../chain/seed/accounts.ts';
 import { type Manifest, tokenOf } from '../chain/seed/manifest.ts';
 import { loadChain, seededChain } from '../chain/state/load.ts';
 import { grant } from './grant.ts';
 import type { DevWallet } from './open.ts';
+import { relay } from './relay.ts';
 import { send, sendCall } from './send.ts';
 
 let client: ChainClient;
@@ -63,15 +77,15 @@ it('pushes prices with the key that the market sends from at the same time', asy
   expect(await market).toBeGreaterThan(3);
 });
 
-it('sends with gas to spare, and fails in words when it would revert or grants twice', async () => {
+it('sends with gas to spare, and fails in words when it would revert', async () => {
   const [basket] = manifest.deployment.baskets;
   if (basket === undefined) throw new Error('no basket');
-  const first = await grant(wallet, 'dave', 'agent', 50);
-  expect([first.opened.status, first.funded.status]).toEqual(['success', 'success']);
-  const sent = await client.getTransaction({ hash: first.opened.hash });
-  expect(sent.gas).toBeGreaterThanOrEqual((BigInt(first.opened.gasUsed) * 3n) / 2n);
-  await expect(grant(wallet, 'dave', 'agent', 50)).rejects.toThrow(/has a grant .* already/);
-  await expect(grant(wallet, 'dave', 'carol', 50)).rejects.toThrow(/has granted another key/);
+  const { granted, funded } = await grant(wallet, 'dave', 'agent', { trades: '50' });
+  const [first] = granted;
+  if (first === undefined) throw new Error('nothing was sent');
+  expect([granted.length, first.status, funded?.status]).toEqual([1, 'success', 'success']);
+  const sent = await client.getTransaction({ hash: first.hash });
+  expect(sent.gas).toBeGreaterThanOrEqual((BigInt(first.gasUsed) * 3n) / 2n);
   await expect(send(wallet, 'dave', { approval: null })).rejects.toThrow(/takes: tx is required$/);
   const tooMuch = encodeFunctionData({
     abi: basketVaultAbi,
@@ -99,7 +113,7 @@ it('as a command says what is the matter in its own words, and the reason of a c
   const file = join(folder, 'deployment.json');
   try {
     writeFileSync(file, JSON.stringify(manifest.deployment));
-    await grant(wallet, 'bob', 'agent', 50);
+    await grant(wallet, 'bob', 'agent', { trades: '50' });
     const opening = encodeFunctionData({
       abi: accountFactoryAbi,
       functionName: 'openAndGrant',
@@ -116,12 +130,87 @@ it('as a command says what is the matter in its own words, and the reason of a c
     });
     const tx = { to: manifest.deployment.accountFactory, data: opening, value: '0' };
     const [granting, sending] = await Promise.all([
-      walletCommand(file, ['grant', 'bob', 'carol', '1000']),
+      walletCommand(file, ['grant', 'bob', 'carol', '3', '--cover', '10']),
       walletCommand(file, ['send', 'bob'], JSON.stringify({ tx })),
     ]);
-    expect(granting).toMatch(/^bob has granted another key already: .* \/approve\n$/);
+    expect(granting).toBe('dollars a day: At least $5.\n');
     expect(sending).toBe('it would revert: GrantExists()\n');
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+const grantOf = (account: Address, key: Role) =>
+  client.readContract({
+    address: manifest.deployment.sessionModule,
+    abi: sessionModuleAbi,
+    functionName: 'grantOf',
+    args: [account, devAccount(key).account.address],
+  });
+
+it('grants again from the account: cover on, off, and another key', async () => {
+  const { account } = await grant(wallet, 'carol', 'agent', { trades: '50' });
+  expect(await grantOf(account, 'agent')).toMatchObject({ coverEnabled: false });
+  const again = await grant(wallet, 'carol', 'agent', { trades: '80.50', cover: '20' });
+  // It holds $1,000 already.
+  expect(again).toMatchObject({ account, coverEnabled: true, funded: null });
+  expect(await grantOf(account, 'agent')).toMatchObject({
+    coverEnabled: true,
+    dailyLimit: 80_500_000n,
+    coverDailyLimit: 20n * USD,
+  });
+  await grant(wallet, 'carol', 'dave', { trades: '60' });
+  expect(await grantOf(account, 'dave')).toMatchObject({ dailyLimit: 60n * USD });
+  await grant(wallet, 'carol', 'agent', { trades: '50' });
+  expect(await grantOf(account, 'agent')).toMatchObject({ coverEnabled: false });
+  const wrong = grant(wallet, 'carol', 'agent', { trades: '50', cover: '0.1' });
+  await expect(wrong).rejects.toThrow('--cover: At least $1.');
+});
+
+it('signs what a plan names, and nothing that is another thing or not whole', async () => {
+  const { account } = devAccount('agent');
+  const action: CoverAction = {
+    account: account.address,
+    key: account.address,
+    kind: COVER_KIND.cancel,
+    data: encodeCoverData({ tag: 'cancel', listingId: 7n }),
+    nonce: 1n,
+    deadline: 2_000_000_000,
+    fee: 0n,
+  };
+  const { coverModule } = manifest.deployment;
+  const posted: { action: CoverActionJson; signature: Hex }[] = [];
+  const relayer = createServer((request, response) => {
+    void json(request).then((body) => {
+      posted.push(body as (typeof posted)[0]);
+      response.end('{"ok":true}');
+    });
+  });
+  await new Promise<void>((resolve) => relayer.listen(0, '127.0.0.1', resolve));
+  try {
+    const { port } = relayer.address() as AddressInfo;
+    const plan = {
+      action: coverActionToJson(action),
+      typedData: coverActionTypedData(action, coverModule),
+      relayerUrl: `http://127.0.0.1:${port}/relay/v1/account/cover`,
+    };
+    const first = await relay('agent', plan).next();
+    expect(first.value).toEqual({ signedFee: '0', status: 200, answer: { ok: true } });
+    expect(posted.map((each) => each.action)).toEqual([plan.action]);
+    const hash = coverActionDigest(action, coverModule);
+    const signature = posted[0]?.signature ?? '0x';
+    expect(await recoverAddress({ hash, signature })).toBe(account.address);
+
+    const other = { ...plan, typedData: { ...plan.typedData, primaryType: 'Action' } };
+    await expect(relay('agent', other).next()).rejects.toThrow(/is not the Action of/);
+    const { nonce: _, ...part } = plan.action;
+    await expect(relay('agent', { ...plan, action: part }).next()).rejects.toThrow(
+      /^of this plan /,
+    );
+    const foreign = { ...plan, typedData: { ...plan.typedData, primaryType: 'Permit' } };
+    await expect(relay('agent', foreign).next()).rejects.toThrow(/expected Action or CoverAction/);
+    expect(posted).toHaveLength(1);
+  } finally {
+    relayer.close();
   }
 });
