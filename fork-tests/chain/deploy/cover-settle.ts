@@ -18,6 +18,7 @@ import { coverJournalPath, type Say } from './operator.ts';
 import type { DeployConfig } from './options.ts';
 import { assertSameChain } from './same-chain.ts';
 import { type JournaledWords, receiptOf, type Settling, sendUntilMined } from './settle.ts';
+import { gasLacked, lacksGas } from './step-gas.ts';
 
 /** `stopped`: why a run without `--drop` sends nothing; null: the step goes out as it is, first of all. */
 export type OpenVerdict = { words: string; stopped: string | null; foreign: boolean };
@@ -103,6 +104,9 @@ export async function settleBroken(
     const mined = await client.getTransactionCount({ address: sender, blockTag: 'latest' });
     // Where the nonce is used already there is nothing to take.
     const gives = drops && mined <= step.nonce;
+    if (!gives && mined <= step.nonce && (await runsOut(settling, open))) {
+      throw gasLacked(settling, step);
+    }
     say(
       `An earlier run was broken off: ${gives ? 'given up is' : 'first'} its last step, ${words}, ${step.hash}.`,
     );
@@ -118,6 +122,20 @@ export async function settleBroken(
 
 const minedWords = ({ status }: TransactionReceipt): string =>
   `It was mined${status === 'success' ? '' : ', and reverted'}.`;
+
+/** Whether it would fail for its gas limit alone. */
+async function runsOut(
+  settling: Settling & { account: LocalAccount },
+  { step, to, data }: OpenStep,
+): Promise<boolean> {
+  try {
+    return await lacksGas({ ...settling, since: 0n }, step, { to, data });
+  } catch (error) {
+    // expected: what fails anyhow settles its nonce by that, and the run goes on with what stands by then
+    if (error instanceof DeployError) return false;
+    throw error;
+  }
+}
 
 /** Nothing has left when this returns. */
 async function signDrop(

@@ -21,6 +21,7 @@ import { devAccount } from '../seed/accounts.ts';
 import { deployMaker } from '../seed/pools.ts';
 import { submitEach } from '../submitter.ts';
 import { missingWeeks } from './cover-plan.ts';
+import { makeDearer } from './dearer-token.ts';
 import { GONE, nonceOf, type Site, startBareSite, stepsIn } from './deploy-process.ts';
 
 const dave = devAccount('dave').account;
@@ -476,6 +477,26 @@ describe('where pools are deep', () => {
     expect(nothing).toMatchObject({ code: 0, err: '' });
     expect(nothing.out).toContain('Nothing to do: nothing was sent.');
   }, 60_000);
+
+  test('a broken-off step that lacks gas by now is named, and given up where it is told to', async () => {
+    const env = { DEPLOY_COVER_WEEKS: '0' };
+    const gift = ['--only', 'CORE', '--fund', '9'];
+    await aside(async () => {
+      await mint(site.deployer.address, 9_000_000n);
+      const nonce = await nonceOf(site);
+      await site.callBroken(1, 'before', env, '--cover', ...gift);
+      await makeDearer(site, LIVE.usdg);
+      const stopped = await cover(env, ...gift);
+      expect(stopped.code).toBe(1);
+      expect(stopped.err).toMatch(
+        /^deploy: step 1 \(approve .*\) needs more gas by now than it was signed with, so it was not sent: add --drop/,
+      );
+      expect(await nonceOf(site)).toBe(nonce);
+      expect(await cover(env, ...gift, '--drop')).toMatchObject({ code: 0, err: '' });
+      expect(await feePool()).toBe(9_000_000n);
+      expect(await nonceOf(site)).toBe(nonce + 3);
+    });
+  });
 
   test('fills the fee pool up to a level, whatever breaks it off and whoever runs in between', async () => {
     const env = { DEPLOY_COVER_WEEKS: '0' };

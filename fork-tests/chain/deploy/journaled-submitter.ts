@@ -27,7 +27,7 @@ import { DeployError } from './errors.ts';
 import { gasPrice, passedCap } from './gas.ts';
 import type { JournalStep } from './journal.ts';
 import { POLL_MS, pause, receiptOf, type Settling, sendUntilMined, wordsOf } from './settle.ts';
-import { gasLimit, lacksGas, type StepRequest } from './step-gas.ts';
+import { gasLacked, gasLimit, lacksGas, type StepRequest } from './step-gas.ts';
 
 export type JournaledOptions = Settling & {
   account: LocalAccount;
@@ -252,9 +252,7 @@ async function settle(
     const mined = await options.client.getTransactionCount({ address, blockTag: 'latest' });
     // Signed by an earlier run, and perhaps never sent: prices, weeks and caps may have moved on since.
     if (mined === step.nonce && (await lacksGas(options, step, request))) {
-      throw new DeployError(
-        `step ${step.step + 1} (${step.what}) needs more gas by now than it was signed with, so it was not sent: ${wordsOf(options).anew}`,
-      );
+      throw gasLacked(options, step);
     }
   }
   return sendUntilMined(options, step);

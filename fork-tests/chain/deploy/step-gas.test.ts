@@ -1,6 +1,7 @@
 /** Steps that would run out of gas, or that gas has outpriced: a reverted step ends a deployment for good. */
 import { type Hex, hexToNumber, parseTransaction } from 'viem';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeDearer } from './dearer-token.ts';
 import { nonceOf, runUnbroken, type Site, stepsIn, type UnbrokenRun } from './deploy-process.ts';
 import { Journal } from './journal.ts';
 import { planSchema } from './plan.ts';
@@ -103,17 +104,3 @@ test('a step whose fee cap gas has passed is named so, and signed anew when aske
   const journal = Journal.read(`${here.deploymentFile}.journal`, planSchema);
   expect(journal?.steps[4]?.earlier).toEqual([signed?.hash]);
 }, 120_000);
-
-/** The token is an upgradeable one, and its new code takes some 200,000 gas more a call: it hashes 256 KiB first. */
-async function makeDearer({ client }: Site, token: Hex): Promise<void> {
-  const inner: Hex = '0x00000000000000000000000000000000000a77a5';
-  const bytecode = (await client.getCode({ address: token })) as Hex;
-  await client.setCode({ address: inner, bytecode });
-  // Hash, then delegate: all calldata in, all return data out, and the same verdict.
-  const head = `620400005f205036 5f5f37 5f5f365f73${inner.slice(2)}5af4 3d5f5f3e`.replaceAll(
-    ' ',
-    '',
-  );
-  const end = (head.length / 2 + 6).toString(16);
-  await client.setCode({ address: token, bytecode: `0x${head}60${end}573d5ffd5b3d5ff3` });
-}

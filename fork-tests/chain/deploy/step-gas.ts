@@ -46,6 +46,12 @@ export async function lacksGas(
   return (await estimateStep(stepping, step, what, request)) > (limit * 5n) / 4n;
 }
 
+export function gasLacked(stepping: Settling, { step, what }: JournalStep): DeployError {
+  return new DeployError(
+    `step ${step + 1} (${what}) needs more gas by now than it was signed with, so it was not sent: ${wordsOf(stepping).anew}`,
+  );
+}
+
 /** The node's estimate and a quarter more, at a block that has the last step. */
 async function estimateStep(
   stepping: Stepping,
