@@ -8,6 +8,23 @@ import type { Range } from './terms.ts';
 /** `owner` in lower case. */
 export type Offer = OpenOffer & Range & { owner: string };
 
+/** Of each range, so many of the cheapest offers and so many of the largest. */
+export type OffersWanted = {
+  cheapest: number;
+  largest: number;
+  /** Ranked apart from all others: nobody buys of himself. */
+  account?: string | undefined;
+  /** What a key can take: of this range, at this price at most, not its account's own. */
+  takeable?: Range & { mostPrice: bigint };
+};
+
+export type Offers = {
+  /** The cheapest first, then the oldest. */
+  offers: Offer[];
+  /** Open cover of those that were not wanted. */
+  leftOutUsd: bigint;
+};
+
 export type OpenListing = Range & {
   id: string;
   side: 'offer' | 'request';
@@ -36,8 +53,17 @@ export type WeekOutcome = { closeNav: bigint | null; settleNav: bigint | null; i
 /** Bound one answer; what is left out is said. */
 const MOST_POSITIONS = 500;
 const MOST_LISTINGS = 500;
-/** Deeper than any taking: the cheapest of a week's offers. */
-const MOST_OFFERS = 1_000;
+/** Of all ranges of a week together, so that what is cheap in one hides nothing of another. */
+const MOST_OFFERS = 10_000;
+
+/** PostgreSQL sums integers to decimal text. */
+const SOLD_USD = sql<
+  number | string
+>`coalesce((select sum(cover_sale.cover_usd) from cover_sale where cover_sale.listing_id = cover_listing.id), 0)`;
+
+const OF_RANGE = sql`partition by from_bps, to_bps, own`;
+/** Decimal text without leading zeros: the shorter one is the smaller. */
+const BEST_FIRST = sql`length(price_per_1k), price_per_1k, block, log_index`;
 
 export class CoverIndex {
   readonly #db: Kysely<CoverTables>;
@@ -48,15 +74,11 @@ export class CoverIndex {
 
   /** Listings with something open. */
   #open() {
-    // PostgreSQL sums integers to decimal text.
-    const sold = sql<
-      number | string
-    >`coalesce((select sum(cover_sale.cover_usd) from cover_sale where cover_sale.listing_id = cover_listing.id), 0)`;
     return this.#db
       .selectFrom('cover_listing')
       .selectAll()
-      .select(sold.as('sold_usd'))
-      .where(sql<boolean>`cover_listing.cover_usd > ${sold}`)
+      .select(SOLD_USD.as('sold_usd'))
+      .where(sql<boolean>`cover_listing.cover_usd > ${SOLD_USD}`)
       .where((where) =>
         where.not(
           where.exists(
@@ -70,27 +92,70 @@ export class CoverIndex {
       );
   }
 
-  /** Open offers of one basket's week, the cheapest first, then the oldest. */
-  async offersOf(week: number, vault: Address): Promise<Offer[]> {
-    const rows = await this.#open()
-      .where('week', '=', week)
-      .where('vault', '=', vault.toLowerCase())
-      .where('side', '=', 'offer')
-      // Decimal text without leading zeros: the shorter one is the smaller.
-      .orderBy(sql`length(price_per_1k)`)
-      .orderBy('price_per_1k')
-      .orderBy('block')
-      .orderBy('log_index')
+  /** Open offers of one basket's week. */
+  async offersOf(week: number, vault: Address, wanted: OffersWanted): Promise<Offers> {
+    const rows = await this.#db
+      .with('open', () => this.#offers(week, vault, wanted))
+      .with('ranked', (made) =>
+        made
+          .selectFrom('open')
+          .selectAll()
+          .select([
+            sql<number | string>`sum(open_usd) over ()`.as('all_usd'),
+            sql<number>`row_number() over (${OF_RANGE} order by ${BEST_FIRST})`.as('by_price'),
+            sql<number>`row_number() over (${OF_RANGE} order by open_usd desc, ${BEST_FIRST})`.as(
+              'by_size',
+            ),
+          ]),
+      )
+      .selectFrom('ranked')
+      .selectAll()
+      .where((where) =>
+        where.or([
+          where('by_price', '<=', wanted.cheapest),
+          where('by_size', '<=', wanted.largest),
+        ]),
+      )
+      .orderBy('by_price')
       .limit(MOST_OFFERS)
       .execute();
-    return rows.map((row) => ({
-      id: BigInt(row.id),
-      owner: row.owner,
-      fromBps: row.from_bps,
-      toBps: row.to_bps,
-      pricePer1k: BigInt(row.price_per_1k),
-      openUsd: BigInt(row.cover_usd - Number(row.sold_usd)),
-    }));
+    const offers = rows
+      .toSorted(
+        (a, b) =>
+          Number(BigInt(a.price_per_1k) - BigInt(b.price_per_1k)) ||
+          a.block - b.block ||
+          a.log_index - b.log_index,
+      )
+      .map((row) => ({
+        id: BigInt(row.id),
+        owner: row.owner,
+        fromBps: row.from_bps,
+        toBps: row.to_bps,
+        pricePer1k: BigInt(row.price_per_1k),
+        openUsd: BigInt(row.open_usd),
+      }));
+    const shown = offers.reduce((sum, { openUsd }) => sum + openUsd, 0n);
+    return { offers, leftOutUsd: BigInt(rows[0]?.all_usd ?? 0) - shown };
+  }
+
+  /** `own`: 1 for those of the account asked about. */
+  #offers(week: number, vault: Address, { account = '', takeable }: OffersWanted) {
+    const own = account.toLowerCase();
+    const all = this.#open()
+      .select([
+        sql<number | string>`cover_listing.cover_usd - ${SOLD_USD}`.as('open_usd'),
+        sql<number>`case when owner = ${own} then 1 else 0 end`.as('own'),
+      ])
+      .where('week', '=', week)
+      .where('vault', '=', vault.toLowerCase())
+      .where('side', '=', 'offer');
+    if (takeable === undefined) return all;
+    const most = takeable.mostPrice.toString();
+    return all
+      .where('from_bps', '=', takeable.fromBps)
+      .where('to_bps', '=', takeable.toBps)
+      .where('owner', '!=', own)
+      .where(sql<boolean>`(length(price_per_1k), price_per_1k) <= (${most.length}, ${most})`);
   }
 
   /** Open listings of one account, the newest first. */

@@ -1,63 +1,37 @@
 /** The unsigned cover action of an agent, bounded by what the market holds now (wire.md, Cover plan). */
-import { type Address, erc20Abi, isAddressEqual } from 'viem';
-import { MAX_SESSION_COVER_OFFERS } from '../../contracts-abi/constants.ts';
-import { COVER_KIND, type CoverOrder, encodeCoverData } from '../../contracts-abi/cover-data.ts';
-import {
-  coverMarketAbi,
-  coverModuleAbi,
-  exitEscrowAbi,
-  navOracleAbi,
-} from '../../contracts-abi/generated/index.ts';
+import { type Address, isAddressEqual } from 'viem';
+import { COVER_KIND, encodeCoverData } from '../../contracts-abi/cover-data.ts';
+import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
 import { toNumber } from '../../contracts-abi/rounding.ts';
 import {
   type CoverAction,
   coverActionToJson,
   coverActionTypedData,
 } from '../../contracts-abi/typed-data.ts';
-import { type BlockId, optional, ReadBatch, required } from '../../runtime/chain/read-batch.ts';
+import { type BlockId, ReadBatch, required } from '../../runtime/chain/read-batch.ts';
 import { ApiError } from '../../runtime/errors.ts';
-import type { Basket } from '../catalog/catalog.ts';
 import { refuseSurely } from '../chain/newest-block.ts';
 import type { CoverBody } from '../schemas/cover.ts';
-import { basketOf, requireIndex, type Service } from '../service.ts';
-import { planSession, sessionJson } from '../session/read-session.ts';
+import { basketOf, type Service } from '../service.ts';
+import { sessionJson } from '../session/read-session.ts';
 import { ACTION_LIFETIME, SKIPPED } from '../session/signed-later.ts';
-import type { Refused } from '../session/trade-policy.ts';
-import type { Offer } from './cover-index.ts';
-import {
-  checkCoverGrant,
-  checkFilled,
-  checkHolder,
-  checkMeans,
-  type CoverSession,
-  type Holder,
-  leftToday,
-} from './cover-policy.ts';
-import { type Filled, fillOffers } from './fill-offers.ts';
-import { coverFeeOf, MAX_SESSION_TAKE_PRICE, premiumOf } from './terms.ts';
+import { checkCoverGrant, checkHolder, checkMeans, leftToday } from './cover-policy.ts';
+import { type Draft, planCoverSession, planHolder, refuse, type Terms } from './draft.ts';
+import { draftTake, offersFor } from './draft-take.ts';
+import { coverFeeOf, premiumOf } from './terms.ts';
 import { requireCoverBasket, tradingWeek } from './weeks.ts';
 
-/** Offers that the chain is asked about: some of the cheapest may be gone by now. */
-const MOST_CONFIRMED = 2 * Number(MAX_SESSION_COVER_OFFERS);
 /** ICoverMarket.Side. */
 const SIDE = { none: 0, offer: 1, request: 2 } as const;
-
-function refuse(...checks: (Refused | null)[]): void {
-  const found = checks.find((check) => check !== null);
-  if (found !== undefined) throw new ApiError(found.code, found.message);
-}
-
-/** Money in USDG base units; cover in whole dollars. */
-type Summary = { cover: bigint; premium: bigint; fee: bigint; cost: bigint; returned?: bigint };
-type Draft = { cover: CoverSession; order: CoverOrder; summary: Summary; filled?: Filled };
-type Terms = { basket: Basket; week: number; fromBps: number; toBps: number; coverUsd: bigint };
 
 /** @throws ApiError with the codes of interface.md section 4, POST /v1/agent/cover. */
 export async function buildCover(service: Service, body: CoverBody) {
   const terms = body.action === 'cancel' ? null : await termsOf(service, body);
   const account = await service.accounts.of(body.owner);
   const offers =
-    terms !== null && body.action === 'take' ? await offersFor(service, terms, account, body) : [];
+    terms !== null && body.action === 'take'
+      ? await offersFor(service, terms, account, body)
+      : { offers: [], leftOutUsd: 0n };
   const draft = await refuseSurely(service, async (block) => {
     if (terms === null) return await draftCancel(service, account, body, block);
     return body.action === 'take'
@@ -140,124 +114,6 @@ async function termsOf(service: Service, body: CoverBody): Promise<Terms> {
   requireCoverBasket(calendar, basket);
   const week = tradingWeek(calendar, body.week).id;
   return { basket, week, fromBps, toBps, coverUsd: BigInt(coverUsd) };
-}
-
-/** What the key could take, as the index has it: the cheapest first. */
-async function offersFor(
-  service: Service,
-  { week, basket, fromBps, toBps }: Terms,
-  account: Address,
-  { maxPricePer1k = MAX_SESSION_TAKE_PRICE }: CoverBody,
-): Promise<Offer[]> {
-  requireIndex(service);
-  const most = maxPricePer1k < MAX_SESSION_TAKE_PRICE ? maxPricePer1k : MAX_SESSION_TAKE_PRICE;
-  const own = account.toLowerCase();
-  const offers = await service.coverIndex.offersOf(week, basket.vault);
-  return offers
-    .filter((offer) => offer.fromBps === fromBps && offer.toBps === toBps)
-    .filter(({ owner, pricePer1k }) => owner !== own && pricePer1k <= most)
-    .slice(0, MOST_CONFIRMED);
-}
-
-function planCoverSession(
-  batch: ReadBatch,
-  service: Service,
-  account: Address,
-  { owner, key }: CoverBody,
-): () => CoverSession {
-  const session = planSession(batch, service, owner, key, account);
-  const spent = batch.add({
-    to: service.deployment.coverModule,
-    abi: coverModuleAbi,
-    functionName: 'usageOf',
-    args: [account, key],
-  });
-  return () => ({ session: session(), spentToday: required(spent, 'the cover of today') });
-}
-
-function planHolder(
-  batch: ReadBatch,
-  { deployment }: Service,
-  account: Address,
-  { ticker, vault }: Basket,
-): () => Holder {
-  const free = batch.add({
-    to: vault,
-    abi: erc20Abi,
-    functionName: 'balanceOf',
-    args: [account],
-  });
-  const escrowed = batch.add({
-    to: deployment.exitEscrow,
-    abi: exitEscrowAbi,
-    functionName: 'escrowedShares',
-    args: [account, vault],
-  });
-  const reference = batch.add({
-    to: deployment.oracle,
-    abi: navOracleAbi,
-    functionName: 'referenceNav',
-    args: [vault],
-  });
-  return () => ({
-    ticker,
-    shares: required(free, 'the shares') + required(escrowed, 'the shares in orders'),
-    reference: optional(reference),
-  });
-}
-
-async function draftTake(
-  service: Service,
-  account: Address,
-  body: CoverBody,
-  terms: Terms,
-  offers: readonly Offer[],
-  block: BlockId,
-): Promise<Draft> {
-  const { client, deployment } = service;
-  const { basket, week, coverUsd } = terms;
-  const market = { to: deployment.coverMarket, abi: coverMarketAbi } as const;
-  const batch = new ReadBatch();
-  const reading = planCoverSession(batch, service, account, body);
-  const holding = planHolder(batch, service, account, basket);
-  const cap = batch.add({ ...market, functionName: 'capOf', args: [basket.vault] });
-  const sold = batch.add({ ...market, functionName: 'marketOf', args: [week, basket.vault] });
-  const listings = offers.map((offer) => ({
-    offer,
-    listing: batch.add({ ...market, functionName: 'listingOf', args: [offer.id] }),
-  }));
-  await batch.send(client, deployment.multicall3, block);
-
-  const cover = reading();
-  refuse(checkCoverGrant(cover, body.feeUsdg), checkHolder(holding()));
-  // The index may be a block behind: what is open the chain says.
-  const open = listings.map(({ offer, listing }) => ({
-    ...offer,
-    openUsd: required(listing, 'an offer of cover').openUsd,
-  }));
-  const filled = fillOffers(
-    open.filter(({ openUsd }) => openUsd > 0n),
-    coverUsd,
-    required(cap, 'the cap') - required(sold, 'the market of cover').soldUsd,
-    Number(MAX_SESSION_COVER_OFFERS),
-  );
-  refuse(
-    checkFilled(filled, { coverUsd, allowPartial: body.allowPartial ?? false }),
-    checkMeans(cover, filled.cost, body.feeUsdg),
-  );
-  return {
-    cover,
-    filled,
-    order: {
-      tag: 'take',
-      ids: filled.parts.map(({ id }) => id),
-      coverUsd: filled.parts.map((part) => part.coverUsd),
-      minCoverUsd: filled.filledUsd,
-      // Ids bind their prices: what it costs now is what it can cost at most.
-      limit: filled.cost,
-    },
-    summary: { cover: filled.filledUsd, ...filled },
-  };
 }
 
 async function draftRequest(

@@ -2,7 +2,11 @@
  * Whether a session key may lock this for cover (wire.md, Cover rules; CoverModule.sol). Amounts in USDG base units. The
  * order of the checks is the order in which an agent can act on them. Pure.
  */
-import { MIN_COVER_HOLDING } from '../../contracts-abi/constants.ts';
+import {
+  MAX_SESSION_COVER_OFFERS,
+  MIN_COVER_HOLDING,
+  MIN_COVER_USD,
+} from '../../contracts-abi/constants.ts';
 import { formatDecimal } from '../../contracts-abi/rounding.ts';
 import type { Session } from '../session/read-session.ts';
 import {
@@ -58,24 +62,34 @@ export function checkHolder({ ticker, shares, reference }: Holder): Refused | nu
       );
 }
 
-/** What the book holds against what was asked for. */
+/**
+ * What one action can buy against what was asked for. `bookUsd`: open at this price to this key, `capLeftUsd`: what the
+ * week's cap still carries; whole dollars.
+ */
 export function checkFilled(
   filled: Filled,
   asked: { coverUsd: bigint; allowPartial: boolean },
+  { bookUsd, capLeftUsd }: { bookUsd: bigint; capLeftUsd: bigint },
 ): Refused | null {
   const { filledUsd } = filled;
-  if (filledUsd === 0n) {
+  if (filledUsd === asked.coverUsd || (filledUsd > 0n && asked.allowPartial)) return null;
+  if (bookUsd === 0n) {
     return refused(
       'NO_COVER',
       'the book holds no cover of this range at this price that the key can take',
     );
   }
-  return filledUsd === asked.coverUsd || asked.allowPartial
-    ? null
-    : refused(
-        'NO_COVER',
-        `the book holds $${filledUsd} of the $${asked.coverUsd} asked for at this price: take that, or set allowPartial`,
-      );
+  const held = `the book holds $${bookUsd} of the $${asked.coverUsd} asked for at this price`;
+  const advice = filledUsd === 0n ? '' : ': take that, or set allowPartial';
+  if (filledUsd === bookUsd) return refused('NO_COVER', `${held}${advice}`);
+  const bound =
+    capLeftUsd < bookUsd && capLeftUsd < asked.coverUsd
+      ? `the cap of this week carries $${capLeftUsd} more`
+      : `an action takes ${MAX_SESSION_COVER_OFFERS} offers at most, $${MIN_COVER_USD} or all that is left of each`;
+  return refused(
+    'NO_COVER',
+    `one action buys $${filledUsd} of the $${asked.coverUsd} asked for${advice}; the book holds $${bookUsd} at this price, and ${bound}`,
+  );
 }
 
 /** The daily limit, then the account's money. */

@@ -3,9 +3,10 @@
  * `take`: $50 or more of an offer, or all that is left of it; never above the week's cap). Pure.
  *
  * Where that minimum is in the way (the best offer holds $50, $90 is wanted, and the next one does not sell the $40), up
- * to three offers are passed over: what fills more comes first, then what costs less.
+ * to three offers are passed over; where the count of parts is (a session key takes 20 at most, and the cheapest may be
+ * crumbs), larger and dearer ones come in for the smallest. What fills more comes first, then what costs less.
  */
-import { MIN_COVER_USD } from '../../contracts-abi/constants.ts';
+import { MAX_SESSION_COVER_OFFERS, MIN_COVER_USD } from '../../contracts-abi/constants.ts';
 import { coverFeeOf, premiumOf } from './terms.ts';
 
 /** `pricePer1k`: USDG base units per $1,000 of cover; `openUsd`: whole dollars. */
@@ -23,6 +24,11 @@ export type Filled = {
   cost: bigint;
 };
 
+/** Parts of one action: what a session key may take, and what is quoted. */
+const MOST_PARTS = Number(MAX_SESSION_COVER_OFFERS);
+/** Offers that are looked at of a range, of the cheapest and of the largest: some may be gone by now. */
+export const SHORTLISTED = 2 * MOST_PARTS;
+
 type Taken = Part & { openUsd: bigint };
 
 /**
@@ -35,15 +41,81 @@ export function fillOffers(
   offers: readonly OpenOffer[],
   wantedUsd: bigint,
   capLeftUsd: bigint,
-  most = Number.POSITIVE_INFINITY,
+  most = MOST_PARTS,
 ): Filled {
   const wanted = wantedUsd < capLeftUsd ? wantedUsd : capLeftUsd;
-  const { parts, even } = bestFirst(offers, wanted, most);
+  const fill = (some: readonly OpenOffer[]) => filledOf(bestFirst(some, wanted, most).parts);
+  const best = (fills: readonly Filled[], first: Filled) =>
+    fills.reduce((known, other) => (isBetter(other, known) ? other : known), first);
+  const { parts, even, short } = bestFirst(offers, wanted, most);
   const plain = filledOf(parts);
-  if (even) return plain;
-  return withoutSome(offers, parts.length)
-    .map((rest) => filledOf(bestFirst(rest, wanted, most).parts))
-    .reduce((best, other) => (isBetter(other, best) ? other : best), plain);
+  if (even && !short) return plain;
+  const passing = best(withoutSome(offers, parts.length).map(fill), plain);
+  if (!short) return passing;
+  const sets = largerSets(offers, wanted, most);
+  return best(
+    sets
+      .flatMap((set) => [set, ...(bestFirst(set, wanted, most).even ? [] : withoutSome(set, most))])
+      .map(fill),
+    passing,
+  );
+}
+
+/** Of a week's offers of one range, best first, those that a fill is made of: the cheapest, and the largest. */
+export function shortlist<O extends OpenOffer>(offers: readonly O[]): O[] {
+  if (offers.length <= SHORTLISTED) return [...offers];
+  const kept = new Set([
+    ...offers.slice(0, SHORTLISTED),
+    ...offers.toSorted(largestFirst).slice(0, SHORTLISTED),
+  ]);
+  return offers.filter((offer) => kept.has(offer));
+}
+
+const largestFirst = (one: OpenOffer, other: OpenOffer): number =>
+  Number(other.openUsd - one.openUsd);
+
+/** As many dearest offers are tried, each larger than those before it. */
+const ENDS_TRIED = 8;
+/** Percent of its price: the more, the larger the others are. */
+const SAVED_AGAINST = [100n, 150n, 250n];
+
+/**
+ * Where the cheapest are too small for the count: sets that reach what is wanted, each of one offer and of those before
+ * it that save most against its price, or, where these are too small, that are larger. The last: the largest of all.
+ */
+function largerSets(
+  offers: readonly OpenOffer[],
+  wanted: bigint,
+  most: number,
+): (readonly OpenOffer[])[] {
+  const sets: (readonly OpenOffer[])[] = [];
+  let largest = 0n;
+  for (let end = most; end < offers.length && sets.length < ENDS_TRIED; end += 1) {
+    const last = offers[end];
+    // A cheaper one reaches as far.
+    if (last === undefined || last.openUsd <= largest) continue;
+    const before = offers.slice(0, end);
+    const reaching = (ranked: readonly OpenOffer[]) => {
+      const set = new Set([...ranked.slice(0, most - 1), last]);
+      const open = [...set].reduce((sum, { openUsd }) => sum + openUsd, 0n);
+      return open < wanted ? null : offers.filter((offer) => set.has(offer));
+    };
+    const far = reaching(before.toSorted(largestFirst));
+    if (far === null) continue;
+    largest = last.openUsd;
+    const near = SAVED_AGAINST.map((percent) =>
+      reaching(before.toSorted(mostSaved((last.pricePer1k * percent) / 100n))),
+    );
+    sets.push(near.find((set) => set !== null) ?? far);
+  }
+  const largestOfAll = new Set(offers.toSorted(largestFirst).slice(0, most));
+  return [...sets, offers.filter((offer) => largestOfAll.has(offer))];
+}
+
+/** By what an offer costs less than at this price, all of it taken. */
+function mostSaved(price: bigint): (one: OpenOffer, other: OpenOffer) => number {
+  const saved = ({ openUsd, pricePer1k }: OpenOffer) => openUsd * (price - pricePer1k);
+  return (one, other) => Number(saved(other) - saved(one));
 }
 
 /** How far beyond the parts of the plain fill an offer may be passed over, and among how many of all. */
@@ -70,17 +142,21 @@ function isBetter(one: Filled, other: Filled): boolean {
     : one.filledUsd > other.filledUsd;
 }
 
-/** `even`: the minimum was never in the way, so that nothing else fills more, or the same for less. */
+/**
+ * `even`: the minimum was never in the way, so that nothing else fills more, or the same for less, unless it is `short`:
+ * the count was in the way.
+ */
 function bestFirst(
   offers: readonly OpenOffer[],
   wanted: bigint,
   most: number,
-): { parts: Taken[]; even: boolean } {
+): { parts: Taken[]; even: boolean; short: boolean } {
   const parts: Taken[] = [];
   let left = wanted;
   let even = true;
   for (const { id, pricePer1k, openUsd } of offers) {
-    if (left === 0n || parts.length >= most) break;
+    if (left === 0n) break;
+    if (parts.length >= most) return { parts, even, short: true };
     const least = openUsd < MIN_COVER_USD ? openUsd : MIN_COVER_USD;
     if (left < least) {
       even = false;
@@ -92,7 +168,7 @@ function bestFirst(
     parts.push({ id, pricePer1k, coverUsd, openUsd });
     left -= coverUsd;
   }
-  return { parts, even };
+  return { parts, even, short: false };
 }
 
 /** Takes `missing` out of the parts, the dearest first, each staying one that the market takes. */

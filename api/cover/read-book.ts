@@ -7,10 +7,13 @@ import { ReadBatch, required } from '../../runtime/chain/read-batch.ts';
 import type { coverBookQuery } from '../schemas/cover.ts';
 import { basketOf, requireIndex, type Service } from '../service.ts';
 import type { Offer } from './cover-index.ts';
-import { type Filled, fillOffers } from './fill-offers.ts';
+import { type Filled, fillOffers, SHORTLISTED, shortlist } from './fill-offers.ts';
 import { MAX_SESSION_TAKE_PRICE, PRESETS, type Range, SESSION_TERMS, TERMS } from './terms.ts';
 import { oddsOf } from './weekend-odds.ts';
 import { requireCoverBasket, tradingWeek } from './weeks.ts';
+
+/** Of each range; beside `account`'s own as many. */
+const SHOWN = { cheapest: 500, largest: SHORTLISTED };
 
 type Query = z.output<typeof coverBookQuery>;
 
@@ -23,12 +26,12 @@ export async function readBook(service: Service, ticker: string, query: Query) {
   requireIndex(service);
   const asOfBlock = service.indexer.height;
   const timesOf = (id: number) => service.coverCalendar.timesOf(id) ?? coverWeek(id);
-  const [offers, capLeft, { weekends, since }] = await Promise.all([
-    service.coverIndex.offersOf(week.id, basket.vault),
+  const account = query.account?.toLowerCase();
+  const [{ offers, leftOutUsd }, capLeft, { weekends, since }] = await Promise.all([
+    service.coverIndex.offersOf(week.id, basket.vault, { ...SHOWN, account }),
     capLeftOf(service, week.id, basket.vault),
     service.weekends.of(basket, calendar.now, timesOf),
   ]);
-  const account = query.account?.toLowerCase();
   const ranges = rangesOf(offers, query).map((range) => {
     const own = offers.filter((each) => isSame(each, range));
     const others = own.filter(({ owner }) => owner !== account);
@@ -50,9 +53,7 @@ export async function readBook(service: Service, ticker: string, query: Query) {
       },
       ...(query.coverUsd === undefined
         ? {}
-        : {
-            quote: quoteOf(query.coverUsd, fillOffers(others, BigInt(query.coverUsd), capLeft)),
-          }),
+        : { quote: quoteOf(query.coverUsd, taking(others, BigInt(query.coverUsd), capLeft)) }),
     };
   });
   return {
@@ -63,11 +64,28 @@ export async function readBook(service: Service, ticker: string, query: Query) {
     session: SESSION_TERMS,
     ranges,
     capLeftUsd: Number(capLeft),
-    ...(calendar.paused
-      ? { note: 'the protocol is paused: nothing is sold before the pause ends' }
-      : {}),
+    ...noteOf(calendar.paused, leftOutUsd),
     asOfBlock,
   };
+}
+
+/** What a session key would take, where that is all that is asked for; else what a wallet would. */
+function taking(others: readonly Offer[], coverUsd: bigint, capLeftUsd: bigint): Filled {
+  const takeable = others.filter(({ pricePer1k }) => pricePer1k <= MAX_SESSION_TAKE_PRICE);
+  const filled = fillOffers(shortlist(takeable), coverUsd, capLeftUsd);
+  const most = coverUsd < capLeftUsd ? coverUsd : capLeftUsd;
+  if (filled.filledUsd === most || takeable.length === others.length) return filled;
+  return fillOffers(shortlist(others), coverUsd, capLeftUsd);
+}
+
+function noteOf(paused: boolean, leftOutUsd: bigint): { note?: string } {
+  const notes = [
+    ...(paused ? ['the protocol is paused: nothing is sold before the pause ends'] : []),
+    ...(leftOutUsd > 0n
+      ? [`the cheapest and the largest offers are shown; there are $${leftOutUsd} more`]
+      : []),
+  ];
+  return notes.length === 0 ? {} : { note: notes.join('; ') };
 }
 
 async function capLeftOf(

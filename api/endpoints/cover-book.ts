@@ -11,7 +11,7 @@ export const coverBook = defineEndpoint({
   tag: 'Cover',
   summary: 'Offers of cover by range, what past weekends would have paid, and what taking costs.',
   description:
-    'Prices are dollars per $1,000 of cover plus a fee of 1% of the premium. With coverUsd each range carries a quote that fills the cheapest offers first. Ranges without an offer that are presets, or asked for, are shown with their history.',
+    'Prices are dollars per $1,000 of cover plus a fee of 1% of the premium. With coverUsd each range carries a quote that fills the cheapest offers first, in at most 20 parts, as an action of a session key does. Ranges without an offer that are presets, or asked for, are shown with their history.',
   params: tickerPath,
   query: coverBookQuery,
   response: coverBookBody,

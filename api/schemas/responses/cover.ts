@@ -97,14 +97,14 @@ export const coverBookBody = z
       z.object({
         ...range,
         offers: z.array(offer).meta({ description: 'The cheapest first.' }),
-        depthUsd: wholeDollars("Open cover, without ?account's own."),
+        depthUsd: wholeDollars("Open cover of these, without ?account's own."),
         cheapestPer1k: z.number().nullable(),
         history,
         quote: quote.optional().meta({ description: 'With ?coverUsd: what taking it costs.' }),
       }),
     ),
     capLeftUsd: wholeDollars("What the week's cap still carries."),
-    note: z.string().optional(),
+    note: z.string().optional().meta({ description: 'A pause; offers that are not shown.' }),
     asOfBlock: indexedBlock,
   })
   .meta({ id: 'CoverBook' });
