@@ -17,7 +17,7 @@ export type CoverPlanBody = {
   week: number;
   summary: { cover: number; premium: number; fee: number; cost: number; returned?: number };
   offers: { id: string; coverUsd: number; pricePer1k: number }[];
-  status: { account: Hex; coverEnabled: boolean };
+  status: { account: Hex; coverEnabled: boolean; validUntil: number };
   coverRemainingTodayUsdg: string;
   module: Hex;
   action: CoverActionJson;
@@ -114,9 +114,10 @@ type CoverTerms = {
 type OnMarket =
   | { functionName: 'request'; args: readonly [CoverTerms] }
   | { functionName: 'offer'; args: readonly [CoverTerms, boolean] }
+  | { functionName: 'take'; args: readonly [readonly bigint[], readonly bigint[], bigint, bigint] }
   | { functionName: 'fill'; args: readonly [bigint, bigint] };
 
-/** A wallet asks for cover, offers it or fills a request at the market itself, with an approval of as much as it takes. */
+/** A wallet asks for cover, offers it, takes an offer or fills a request at the market itself, with an approval of as much as it takes. */
 export async function onMarket(fork: Fork, role: Role, call: OnMarket): Promise<void> {
   const { account } = fork.accounts[role];
   await write(fork.client, account, {

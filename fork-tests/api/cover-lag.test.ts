@@ -1,6 +1,6 @@
 /** A node that answers from some blocks ago makes no cover refusal final that the newest block does not (field case 37). */
 import { rmSync } from 'node:fs';
-import { afterEach, beforeEach, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { useFork } from '../harness/fork.ts';
 import { type Proxy, startProxy } from '../proxy/proxy.ts';
 import { type Agent, openAgent } from '../relayer/agent.ts';
@@ -12,7 +12,7 @@ import {
   hold,
   onMarket,
 } from './cover-agent.ts';
-import { type ApiUnderTest, expectOk, launchApi } from './use-api.ts';
+import { type ApiUnderTest, expectError, expectOk, launchApi } from './use-api.ts';
 
 const fork = useFork();
 const TICKER = 'MAG7';
@@ -24,10 +24,7 @@ let api: ApiUnderTest & { folder: string };
 
 beforeEach(async () => {
   proxy = await startProxy(fork.url);
-  api = await launchApi(proxy.url, fork.deployment, {
-    MARKS_STALE_AFTER_MS: '3000',
-    RPC_TIMEOUT_MS: '5000',
-  });
+  api = await launchApi(proxy.url, fork.deployment);
   await api.settled();
 });
 afterEach(async () => {
@@ -89,4 +86,26 @@ test('the offer that was just made is cover, and the request that was just made 
   await lag(3);
   expectOk(await ask(agent, { action: 'take', ticker: TICKER, ...narrow, coverUsd: 100 }));
   expectOk(await ask(agent, { action: 'cancel', listingId: id }));
+});
+
+test('what is open the chain says, not an index that lags', async () => {
+  const agent = await coverAgent(fork, TICKER);
+  const { week } = await currentWeek(fork);
+  const vault = fork.vault(TICKER);
+  const narrow = { fromBps: 1_200, toBps: 1_300 };
+  const terms = { week, vault, ...narrow, coverUsd: 100n, pricePer1k: 5n * USD };
+  await onMarket(fork, 'bob', { functionName: 'offer', args: [terms, false] });
+  const { body } = await listed(fork.accounts.bob.account.address, 1);
+  const [{ id }] = body.listings as unknown as [{ id: string }];
+  // The sale that follows is one that the index does not hear of.
+  proxy.on('eth_getLogs', {}, { fault: 'result', result: [] });
+  await onMarket(fork, 'carol', {
+    functionName: 'take',
+    args: [[BigInt(id)], [60n], 60n, USD],
+  });
+  const take = { action: 'take', ticker: TICKER, ...narrow, coverUsd: 100 };
+  expectError(await ask(agent, take), 422, 'NO_COVER', /holds \$40 of the \$100/);
+  const plan = await ask(agent, { ...take, allowPartial: true });
+  expectOk(plan);
+  expect((plan.body as unknown as CoverPlanBody).summary.cover).toBe(40);
 });

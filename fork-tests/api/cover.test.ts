@@ -164,7 +164,7 @@ describe('the reads', () => {
   test('what cannot be asked is refused in words', async () => {
     expectError(await api.get('/v1/cover/book/NOPE'), 404, 'UNKNOWN_BASKET');
     expectError(await api.get(`/v1/cover/book/${TICKER}?week=1`), 422, 'COVER_CLOSED', /week 1 /);
-    expectError(await api.get('/v1/cover/book/NOREF'), 404, 'UNKNOWN_BASKET');
+    expectError(await api.get('/v1/cover/book/PREIPO'), 422, 'COVER_CLOSED', /no cover market/);
     for (const query of [
       'week=-1',
       'coverUsd=49',
@@ -256,7 +256,7 @@ describe('an agent', () => {
     expectError(await cover({ action: 'cancel', listingId: listing.id }), 422, 'ORDER_NOT_OPEN');
   });
 
-  test('cancels no listing of another, no offer, and nothing that never was', async () => {
+  test('cancels no listing of another, and nothing that never was', async () => {
     const { week } = await currentWeek(fork);
     const terms = {
       week,
