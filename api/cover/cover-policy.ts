@@ -48,9 +48,10 @@ export function checkHolder({ ticker, shares, reference }: Holder): Refused | nu
     );
   }
   if (reference === null) {
+    // A holder, who has to wait: of the route's codes this alone says so (interface.md section 4 closes them).
     return refused(
-      'NOT_A_HOLDER',
-      `what the account holds of ${ticker} cannot be valued: it has no valid 10-minute average NAV now`,
+      'PAUSED',
+      `cover of ${ticker} waits: the basket has no valid 10-minute average NAV now to value the holding at; the same request works once it has one`,
     );
   }
   const value = valueDown(shares, reference);

@@ -10,7 +10,7 @@ export const agentCover = defineEndpoint({
   tag: 'Agent',
   summary: 'An unsigned cover action with its typed data. Underwrites, grants and widens nothing.',
   description:
-    'take buys out of the book, best price first, of at most 20 offers: larger ones come in where the cheapest do not reach; request asks for cover at a price and locks its premium; cancel takes a request back. Premiums and cover fees count against the daily cover limit when they are locked; a cancel gives nothing of it back.',
+    'take buys out of the book, best price first, of at most 20 offers: larger ones come in where the cheapest do not reach; request asks for cover at a price and locks its premium; cancel takes a request back. Premiums and cover fees count against the daily cover limit when they are locked; a cancel gives nothing of it back. While the basket has no valid 10-minute average NAV, a holder is answered PAUSED.',
   body: coverRequest,
   response: coverPlan,
   refusals: [

@@ -44,7 +44,10 @@ export const ADVICE = {
   SESSION_LIMIT: { next: 'ask_owner', advice: 'trade less, or the owner widens the grant' },
   NOT_IMPLEMENTED: { next: 'rebuild', advice: 'not offered' },
   UPSTREAM: { next: 'wait', advice: 'the chain is out of reach: retry' },
-  PAUSED: { next: 'wait', advice: 'paused, or too many requests (Retry-After): wait' },
+  PAUSED: {
+    next: 'wait',
+    advice: 'paused, no reference for cover now, or too many requests (Retry-After): wait',
+  },
   SERVER: { next: 'wait', advice: 'our fault: retry' },
 } as const satisfies Record<ApiCode, Advice>;
 

@@ -204,6 +204,24 @@ describe('what a key cannot do', () => {
 });
 
 describe('what an account needs', () => {
+  test('is a holding, not a moment with a valid reference: a holder is told to wait', async () => {
+    const bob = await openAgent(fork, 'bob', USD, { coverDailyLimit: USD });
+    await fork.pushPrice('NVDA', 0.85);
+    await fork.warp(120);
+    await api.settled();
+    const terms = { ticker: TICKER, ...RANGE, coverUsd: 100 };
+    for (const body of [
+      { action: 'take', ...terms },
+      { action: 'request', ...terms, pricePer1k: 10 },
+    ]) {
+      const answer = await cover(body);
+      expectError(answer, 503, 'PAUSED', /no valid 10-minute average NAV/);
+      expect(answer.body.retryable).toBe(true);
+      const nobody = { owner: fork.accounts.bob.account.address, key: bob.key.address };
+      expectError(await cover({ ...body, ...nobody }), 422, 'NOT_A_HOLDER');
+    }
+  });
+
   test('is the network fee too', async () => {
     agent = await coverAgent(fork, TICKER, { owner: 'carol', funds: USD });
     const carol = { owner: fork.accounts.carol.account.address };
