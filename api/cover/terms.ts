@@ -67,6 +67,14 @@ export const SESSION_TERMS = {
   maxPremiumOfCover: Number(MAX_SESSION_COVER_COST_BPS) / Number(BPS),
 } as const;
 
+/** Why no range that can be covered begins, or ends, there; null where one does. */
+export function boundFault(path: keyof Range, bps: number): string | null {
+  const widest = { fromBps: TERMS.minFromBps, toBps: TERMS.maxToBps };
+  const fault = rangeFault({ ...widest, [path]: bps });
+  if (fault === null || fault.path === path) return fault?.why ?? null;
+  return `expected at most ${TERMS.maxToBps - TERMS.minWidthBps} bps`;
+}
+
 /** Why a range cannot be covered, or null. */
 export function rangeFault({ fromBps, toBps }: Range): { path: keyof Range; why: string } | null {
   const { rangeStepBps, minFromBps, minWidthBps, maxToBps } = TERMS;

@@ -1,4 +1,7 @@
 import { payoutData } from '../../runtime/cover/cover-work.ts';
+import type { Address } from 'viem';
+import type { Deployment } from '../../contracts-abi/deployment.ts';
+import { ApiError } from '../../runtime/errors.ts';
 import { defineEndpoint } from '../http/endpoint.ts';
 import { jobsQuery } from '../schemas/reads.ts';
 import { coverPayoutsBody } from '../schemas/responses/cover-payouts.ts';
@@ -17,7 +20,8 @@ export const coverPayouts = defineEndpoint({
   refusals: ['UPSTREAM'],
   cache: 'no-store',
   deadline: 'own',
-  answer: async ({ payouts }, { query }) => {
+  answer: async ({ payouts, service }, { query }) => {
+    requirePayee(service.deployment, query.executor);
     const scan = await payouts.current();
     return {
       asOf: new Date(scan.chainTime * 1_000).toISOString(),
@@ -37,3 +41,14 @@ export const coverPayouts = defineEndpoint({
     };
   },
 });
+
+/** CoverLedger `_payee`: none of the protocol's own addresses. @throws ApiError BAD_REQUEST. */
+function requirePayee(deployment: Deployment, executor: Address | undefined): void {
+  const { coverMarket, usdg, oracle, registry, pause } = deployment;
+  const refused = [coverMarket, usdg, oracle, registry, pause].map((each) => each.toLowerCase());
+  if (executor === undefined || !refused.includes(executor.toLowerCase())) return;
+  throw new ApiError(
+    'BAD_REQUEST',
+    'executor: the market pays no fee to this address of the protocol',
+  );
+}

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { COVER_PRICE_STEP, MAX_SESSION_COVER_PRICE, USD } from '../../contracts-abi/constants.ts';
 import { decimalTextOf, parseDecimal } from '../../contracts-abi/rounding.ts';
 import { addressSchema, uintDigitsSchema } from '../../runtime/schema.ts';
-import { rangeFault, TERMS } from '../cover/terms.ts';
+import { boundFault, rangeFault, TERMS } from '../cover/terms.ts';
 import { tickerSchema } from './common.ts';
 
 /** A week's number: its close in unix seconds over the seconds of a week; four digits for centuries. */
@@ -49,9 +49,15 @@ function inQuery<S extends z.ZodType>(schema: S) {
 
 type RangeBody = { fromBps?: number | undefined; toBps?: number | undefined };
 
-/** Of a range that is named whole; half a one names all ranges that it fits. */
+/** Of a range that is named whole, or of the half that is named: of that, of one that a range can have. */
 function checkRange({ fromBps, toBps }: RangeBody, context: z.RefinementCtx): void {
-  if (fromBps === undefined || toBps === undefined) return;
+  if (fromBps === undefined || toBps === undefined) {
+    for (const [path, bps] of Object.entries({ fromBps, toBps }) as [keyof RangeBody, number?][]) {
+      const why = bps === undefined ? null : boundFault(path, bps);
+      if (why !== null) context.addIssue({ code: 'custom', path: [path], message: why });
+    }
+    return;
+  }
   const fault = rangeFault({ fromBps, toBps });
   if (fault !== null) {
     context.addIssue({ code: 'custom', path: [fault.path], message: fault.why });

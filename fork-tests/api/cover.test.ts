@@ -171,6 +171,11 @@ describe('the reads', () => {
       'coverUsd=1.5',
       'fromBps=310&toBps=1000',
       'fromBps=300&toBps=350',
+      'fromBps=7',
+      'fromBps=50',
+      'fromBps=2950',
+      'toBps=310',
+      'toBps=150',
       'account=1',
     ]) {
       expectError(await api.get(`/v1/cover/book/${TICKER}?${query}`), 400, 'BAD_REQUEST');

@@ -189,6 +189,11 @@ describe('GET /v1/cover/payouts', () => {
     expect(earned).toBe(BigInt(first?.feeUsdg ?? '0'));
     expect(earned).toBeGreaterThan(0n);
     expectError(await api.get('/v1/cover/payouts?executor=me'), 400, 'BAD_REQUEST', /executor/);
+    const { coverMarket, usdg, oracle, registry, pause } = fork.deployment;
+    for (const refused of [coverMarket, usdg, oracle, registry, pause]) {
+      const answer = await api.get(`/v1/cover/payouts?executor=${refused}`);
+      expectError(answer, 400, 'BAD_REQUEST', /executor/);
+    }
   });
 
   test('announces again what a reorg undid, also of a week that was over', async () => {
