@@ -129,12 +129,17 @@ it('as a command says what is the matter in its own words, and the reason of a c
       ],
     });
     const tx = { to: manifest.deployment.accountFactory, data: opening, value: '0' };
-    const [granting, sending] = await Promise.all([
+    const offer = ['offer', 'erin', 'MAG7', '--from', '300'];
+    const [granting, sending, short, misspelt] = await Promise.all([
       walletCommand(file, ['grant', 'bob', 'carol', '3', '--cover', '10']),
       walletCommand(file, ['send', 'bob'], JSON.stringify({ tx })),
+      walletCommand(file, [...offer, '--to', '10%']),
+      walletCommand(file, [...offer, '--repeat']),
     ]);
     expect(granting).toBe('dollars a day: At least $5.\n');
     expect(sending).toBe('it would revert: GrantExists()\n');
+    expect(short).toMatch(/^--to must be a whole number\nusage/);
+    expect(misspelt).toMatch(/^Unknown option '--repeat'\nusage/);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
