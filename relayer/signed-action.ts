@@ -1,6 +1,7 @@
 /** The two things that a session key signs (wire.md), as slots hold them: told apart by shape, run by two modules. */
 import { type Address, encodeFunctionData, type Hex } from 'viem';
 import { COVER_KIND, decodeCoverData } from '../contracts-abi/cover-data.ts';
+import { premiumOf } from '../contracts-abi/cover-pricing.ts';
 import { coverModuleAbi, sessionModuleAbi } from '../contracts-abi/generated/index.ts';
 import {
   ACTION_KIND,
@@ -79,7 +80,6 @@ export function mostSpent(action: SignedAction): bigint {
   if (isTrade(action)) return action.kind === ACTION_KIND.buy ? action.limit : 0n;
   const order = decodeCoverData(action.kind, action.data);
   if (order?.tag === 'take') return order.limit;
-  // Exact: a price is in whole cents per $1,000 (CoverModule.sol).
-  if (order?.tag === 'request') return (order.coverUsd * order.pricePer1k) / 1_000n;
+  if (order?.tag === 'request') return premiumOf(order.coverUsd, order.pricePer1k);
   return 0n;
 }

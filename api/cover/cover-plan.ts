@@ -1,6 +1,7 @@
 /** The unsigned cover action of an agent, bounded by what the market holds now (wire.md, Cover plan). */
 import { type Address, isAddressEqual } from 'viem';
 import { COVER_KIND, encodeCoverData } from '../../contracts-abi/cover-data.ts';
+import { coverFeeOf, premiumOf } from '../../contracts-abi/cover-pricing.ts';
 import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
 import { toNumber } from '../../contracts-abi/rounding.ts';
 import {
@@ -18,7 +19,6 @@ import { ACTION_LIFETIME, SKIPPED } from '../session/signed-later.ts';
 import { checkCoverGrant, checkHolder, checkMeans, leftToday } from './cover-policy.ts';
 import { type Draft, planCoverSession, planHolder, refuse, type Terms } from './draft.ts';
 import { draftTake, offersFor } from './draft-take.ts';
-import { coverFeeOf, premiumOf } from './terms.ts';
 import { requireCoverBasket, tradingWeek } from './weeks.ts';
 
 /** ICoverMarket.Side. */

@@ -7,7 +7,7 @@
  * crumbs), larger and dearer ones come in for the smallest. What fills more comes first, then what costs less.
  */
 import { MAX_SESSION_COVER_OFFERS, MIN_COVER_USD } from '../../contracts-abi/constants.ts';
-import { coverFeeOf, premiumOf } from './terms.ts';
+import { coverFeeOf, premiumOf } from '../../contracts-abi/cover-pricing.ts';
 
 /** `pricePer1k`: USDG base units per $1,000 of cover; `openUsd`: whole dollars. */
 export type OpenOffer = { id: bigint; pricePer1k: bigint; openUsd: bigint };

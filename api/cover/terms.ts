@@ -11,9 +11,9 @@ import {
   MIN_COVER_FROM_BPS,
   MIN_COVER_USD,
   MIN_COVER_WIDTH_BPS,
-  USD,
 } from '../../contracts-abi/constants.ts';
-import { mulDivUp, toNumber } from '../../contracts-abi/rounding.ts';
+import { sessionCeiling, takeCostOf } from '../../contracts-abi/cover-pricing.ts';
+import { toNumber } from '../../contracts-abi/rounding.ts';
 
 /** Drops between `fromBps` and `toBps`, in basis points. */
 export type Range = { fromBps: number; toBps: number };
@@ -34,27 +34,9 @@ export const TERMS = {
   maxToBps: Number(MAX_COVER_TO_BPS),
 } as const;
 
-/** USDG base units; cover in whole dollars, prices in USDG base units per $1,000 (CoverMath.premium). */
-export function premiumOf(coverUsd: bigint, pricePer1k: bigint): bigint {
-  return (coverUsd * pricePer1k) / 1_000n;
-}
-
-/** CoverMath.fee: 1% of a premium, rounded up. */
-export function coverFeeOf(premium: bigint): bigint {
-  return mulDivUp(premium, COVER_FEE_BPS, BPS);
-}
-
-/** Most that a session key may pay for cover, USDG base units: 3% of it. */
-export function sessionCeiling(coverUsd: bigint): bigint {
-  return (coverUsd * USD * MAX_SESSION_COVER_COST_BPS) / BPS;
-}
-
 /** Dearest price per $1,000 that a session key can take, fee included, in whole cents. */
 export const MAX_SESSION_TAKE_PRICE = (() => {
-  const fits = (price: bigint) => {
-    const premium = premiumOf(1_000n, price);
-    return premium + coverFeeOf(premium) <= sessionCeiling(1_000n);
-  };
+  const fits = (price: bigint) => takeCostOf(1_000n, price) <= sessionCeiling(1_000n);
   let price = MAX_SESSION_COVER_PRICE;
   while (!fits(price)) price -= COVER_PRICE_STEP;
   return price;

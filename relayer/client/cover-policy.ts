@@ -1,15 +1,16 @@
 /** What the host signs of a cover plan (wire.md, Cover rules). Pure. */
 import { isAddressEqual } from 'viem';
-import { BPS, MAX_SESSION_COVER_COST_BPS, USD } from '../../contracts-abi/constants.ts';
+import { MAX_SESSION_COVER_OFFERS } from '../../contracts-abi/constants.ts';
 import { type CoverOrder, decodeCoverData } from '../../contracts-abi/cover-data.ts';
+import { premiumOf, sessionCeiling, takeCostOf } from '../../contracts-abi/cover-pricing.ts';
 import type { CoverAction } from '../../contracts-abi/typed-data.ts';
 import { type Violation, violation } from './outcome.ts';
 import { vaultOf } from './pins.ts';
 import type { CoverTerms, Policy } from './terms.ts';
 
 /**
- * Of a take, the listings are numbers here: which range and basket they insure only the book says. What it may cost
- * and how much it covers is checked.
+ * Of a take, the listings are numbers here: what it may cost and how much it covers is checked, and what they insure
+ * in cover-listings.ts, by the chain.
  */
 export function checkCover(
   action: CoverAction,
@@ -43,22 +44,23 @@ function checkTake(
   if (covered === 0n || order.ids.length !== order.coverUsd.length) {
     return violation('coverUsd', 'takes nothing');
   }
+  if (BigInt(order.ids.length) > MAX_SESSION_COVER_OFFERS) {
+    return violation('ids', 'are more than a key takes at once');
+  }
   if (covered > terms.coverUsd) return violation('coverUsd', 'is above the cover asked');
   if (covered < terms.coverUsd && terms.allowPartial !== true) {
     return violation('coverUsd', 'is below the cover asked');
   }
   if (order.minCoverUsd !== covered) return violation('minCoverUsd', 'is not the whole cover');
-  const most = (covered * USD * MAX_SESSION_COVER_COST_BPS) / BPS;
-  if (order.limit > most) return violation('limit', 'is above 3% of the cover');
+  if (order.limit > sessionCeiling(covered)) return violation('limit', 'is above 3% of the cover');
   if (order.limit > policy.maxSpend) {
     return violation('limit', 'is above what this host spends at once');
   }
-  // The buyer pays the 1% fee on top of the premium.
   const price = terms.maxPricePer1k;
-  if (price !== undefined && order.limit * 1_000n * 100n > covered * price * 101n) {
-    return violation('limit', 'is above the dearest price asked');
-  }
-  return null;
+  if (price === undefined) return null;
+  // As the market adds it up: the fee is on top of the premium, and rounded up for each part.
+  const dearest = order.coverUsd.reduce((sum, each) => sum + takeCostOf(each, price), 0n);
+  return order.limit > dearest ? violation('limit', 'is above the dearest price asked') : null;
 }
 
 function checkRequest(
@@ -77,7 +79,7 @@ function checkRequest(
   if (terms.week !== undefined && order.week !== terms.week) {
     return violation('week', 'is not what was asked');
   }
-  if (order.coverUsd * order.pricePer1k > policy.maxSpend * 1_000n) {
+  if (premiumOf(order.coverUsd, order.pricePer1k) > policy.maxSpend) {
     return violation('pricePer1k', 'would lock more than this host spends at once');
   }
   return null;
