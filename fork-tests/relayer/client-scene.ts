@@ -23,11 +23,12 @@ import {
   type Policy,
   type RelayerClient,
   type RelayerClientOptions,
+  type Terms,
   type TradeTerms,
 } from '../../relayer/client/index.ts';
 import { type ApiUnderTest, useApi } from '../api/use-api.ts';
 import { type Fork, useFork } from '../harness/fork.ts';
-import { type Agent, executions, openAgent } from './agent.ts';
+import { type Agent, executions, type GrantTerms, openAgent } from './agent.ts';
 import { type RelayProxy, startRelayProxy } from './relay-proxy.ts';
 import { type DataFolder, dataFolder, startTestRelayer, type TestRelayer } from './relayer.ts';
 
@@ -63,7 +64,7 @@ export type ClientScene = {
   readonly relayer: TestRelayer;
   client: (journal: Journal, change?: Change) => Promise<RelayerClient>;
   /** Counts how often a plan was asked for, and with which fees. */
-  intent: (id: string, terms?: TradeTerms) => Intent & { asked: bigint[] };
+  intent: (id: string, terms?: Terms) => Intent & { asked: bigint[] };
   /** Transactions that executed an action of the agent, oldest first. */
   hashes: () => Promise<Hex[]>;
   /** The plan with other terms, typed data and all. */
@@ -82,8 +83,13 @@ export function hashOf(outcome: Outcome | null): Hex {
   return (outcome as Extract<Outcome, { tag: 'executed' }>).hash;
 }
 
-/** Registers the hooks: api and proxy for the file, agent, relayer and its data for each test. */
-export function useClientScene(): ClientScene {
+/**
+ * Registers the hooks: proxy for the file, agent, relayer and its data for each test, and the api for the file, or for
+ * each test where its index matters.
+ */
+export function useClientScene(
+  options: { api?: 'test' | 'file'; grant?: GrantTerms } = {},
+): ClientScene {
   const fork = useFork();
   const current = {} as { -readonly [K in keyof ClientScene]: ClientScene[K] };
   beforeAll(async () => {
@@ -95,10 +101,10 @@ export function useClientScene(): ClientScene {
       return current.proxy.url;
     },
   };
-  const api = useApi(fork, { per: 'file', settings });
+  const api = useApi(fork, { per: options.api ?? 'file', settings });
   beforeEach(async () => {
     const data = dataFolder();
-    const agent = await openAgent(fork, 'alice');
+    const agent = await openAgent(fork, 'alice', 1_000n * USD, options.grant);
     const relayer = await startTestRelayer(fork, data, {
       RELAY_WAIT_MS: '2000',
       // The base fee falls from block to block: a finer step would have a fee asked again here and there.

@@ -1,9 +1,23 @@
-/** What the chain itself says of a nonce: the last word wherever the caller has an RPC. */
-import { getAbiItem, type Hex, type PublicClient } from 'viem';
-import { coverModuleAbi, sessionModuleAbi } from '../../contracts-abi/generated/index.ts';
+/** What the chain itself says, of a nonce and of cover listings: the last word wherever the caller has an RPC. */
+import { type Address, getAbiItem, type Hex, type PublicClient } from 'viem';
+import {
+  coverMarketAbi,
+  coverModuleAbi,
+  sessionModuleAbi,
+} from '../../contracts-abi/generated/index.ts';
 import type { Entry } from './ledger.ts';
 
 type Slot = Pick<Entry, 'type' | 'module' | 'account' | 'key' | 'nonce'>;
+
+/** Price in USDG base units per $1,000 of cover. */
+export type CoverListing = {
+  side: 'offer' | 'request';
+  week: number;
+  vault: Address;
+  fromBps: number;
+  toBps: number;
+  pricePer1k: bigint;
+};
 
 export type ChainReader = {
   /** Timestamp of the newest block, unix seconds. */
@@ -15,6 +29,10 @@ export type ChainReader = {
   nonce(slot: Slot): Promise<{ used: boolean; time: number }>;
   /** Which version used the nonce; null where the node does not have or serve the event. */
   execution(slot: Slot): Promise<{ hash: Hex; digest: Hex } | null>;
+  /** In the order of the ids; null for one that the market does not know. Rejects when the chain cannot be asked. */
+  coverListings(market: Address, ids: readonly bigint[]): Promise<(CoverListing | null)[]>;
+  /** The week of cover that trades now; null where none does. Rejects when the chain cannot be asked. */
+  coverWeek(market: Address): Promise<number | null>;
 };
 
 /**
@@ -61,7 +79,37 @@ export function createChainReader(
         return null;
       }
     },
+    coverListings: async (market, ids) =>
+      await Promise.all(ids.map((id) => listingOf(client, market, id))),
+    coverWeek: async (market) => {
+      const [some, week] = await client.readContract({
+        address: market,
+        abi: coverMarketAbi,
+        functionName: 'currentWeek',
+      });
+      return some ? week : null;
+    },
   };
+}
+
+/** ICoverMarket.Side; 0 is a listing that never was. */
+const SIDES = [null, 'offer', 'request'] as const;
+
+async function listingOf(
+  client: PublicClient,
+  market: Address,
+  id: bigint,
+): Promise<CoverListing | null> {
+  const { side: number, terms } = await client.readContract({
+    address: market,
+    abi: coverMarketAbi,
+    functionName: 'listingOf',
+    args: [id],
+  });
+  const side = SIDES[number] ?? null;
+  if (side === null) return null;
+  const { week, vault, fromBps, toBps, pricePer1k } = terms;
+  return { side, week, vault, fromBps, toBps, pricePer1k };
 }
 
 const EXECUTED = getAbiItem({ abi: sessionModuleAbi, name: 'Executed' });

@@ -7,6 +7,7 @@
  */
 import { type Address, isAddressEqual } from 'viem';
 import type { ChainReader } from './chain.ts';
+import { checkCoverOnChain } from './cover-listings.ts';
 import { createFeeMemory } from './fee-memory.ts';
 import { createHttp } from './http.ts';
 import type { Journal } from './journal.ts';
@@ -50,7 +51,10 @@ export type RelayerClientOptions = {
   policy: Policy;
   signer: Signer;
   journal: Journal;
-  /** With it the chain has the last word; without it the relayer is believed. */
+  /**
+   * With it the chain has the last word; without it the relayer is believed, and a take of cover is refused unless
+   * `trustCoverPlans` of the policy allows it.
+   */
   chain?: ChainReader;
   /** The relayer's first wallet: receipts of anybody else are not kept. */
   relayerSigner?: Address;
@@ -171,6 +175,8 @@ export async function createRelayerClient(options: RelayerClientOptions): Promis
     return { tag: 'pay', signable: replaced(version.signable, { fee: requiredFee }) };
   };
 
+  const onChain = <T>(asked: Promise<T>) => within('the chain', timing.chainTimeoutMs, asked);
+
   const planNew = async ({ id, terms, plan }: Intent, open: Entry | null, until: number) => {
     const openTime = open === null ? null : openUntil(open);
     if (open !== null && open.versions.length >= MAX_VERSIONS) return tooMany(open);
@@ -178,12 +184,12 @@ export async function createRelayerClient(options: RelayerClientOptions): Promis
     const answer = await within('the plan', timing.planTimeoutMs, plan(recalled ?? 0n));
     const read = readPlan(terms.type, answer, policy.pins);
     if (!read.ok) return policyRefusal(id, violation('plan', read.problem), openTime);
-    const now =
-      chain === null
-        ? Math.floor(Date.now() / 1_000)
-        : await within('the chain', timing.chainTimeoutMs, chain.time());
+    const now = chain === null ? Math.floor(Date.now() / 1_000) : await onChain(chain.time());
     const context = { policy, key: signer.address, relayerUrl, now };
-    const against = checkPlan(read.plan, terms, context) ?? checkNonce(read.plan.signable, open);
+    const against =
+      checkPlan(read.plan, terms, context) ??
+      checkNonce(read.plan.signable, open) ??
+      (await onChain(checkCoverOnChain(read.plan.signable, terms, policy, chain)));
     if (against !== null) return policyRefusal(id, against, openTime);
     const signable = replaced(read.plan.signable, {
       ...(recalled === null ? {} : { fee: recalled }),

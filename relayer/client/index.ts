@@ -1,5 +1,5 @@
 /** The package's `./relayer-client`: what the host of a session key needs to trade through a relayer. Node and browsers. */
-export { type ChainReader, createChainReader } from './chain.ts';
+export { type ChainReader, type CoverListing, createChainReader } from './chain.ts';
 export {
   createRelayerClient,
   type Intent,

@@ -62,8 +62,8 @@ export type Outcome = Executed | NeverExecuted | Refused | Unknown;
 /** Ends that are written down and never change. */
 export type Settled = Executed | NeverExecuted;
 
-/** The host's policy stands against a plan: which field, and why. */
-export type Violation = { field: string; reason: string };
+/** The host's policy stands against a plan: which field, why, and what then; `ask_host` where it does not say. */
+export type Violation = { field: string; reason: string; next?: Next };
 
 export function violation(field: string, reason: string): Violation {
   return { field, reason };

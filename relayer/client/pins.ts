@@ -1,5 +1,6 @@
 /**
- * What the host knows by itself and takes from no answer: the modules that it signs for, and the vault of each ticker.
+ * What the host knows by itself and takes from no answer: the modules that it signs for, the cover market whose
+ * listings it reads, and the vault of each ticker.
  * The fields are those of a deployment file (contracts-abi/deployment.ts), so any deployment of this wire format fits.
  */
 import type { Address } from 'viem';
@@ -12,6 +13,8 @@ const pinsSchema = z.object({
   sessionModule: addressSchema,
   /** Without it no cover action is signed. */
   coverModule: addressSchema.optional(),
+  /** Where listings of cover are read. Without it no take of cover is signed by a client that has a chain reader. */
+  coverMarket: addressSchema.optional(),
   baskets: z.array(z.object({ ticker: z.string().min(1), vault: addressSchema })).min(1),
 });
 

@@ -7,7 +7,7 @@ export const MAX_VERSIONS = 32;
 
 export function policyRefusal(
   id: string,
-  { field, reason }: Violation,
+  { field, reason, next = 'ask_host' }: Violation,
   openUntil: number | null,
 ): Refused {
   return {
@@ -16,7 +16,7 @@ export function policyRefusal(
     by: 'policy',
     code: 'POLICY',
     message: `${field}: ${reason}`,
-    next: 'ask_host',
+    next,
     retryAfterSeconds: null,
     openUntil,
   };

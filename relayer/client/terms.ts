@@ -37,7 +37,9 @@ export type CoverTerms =
       coverUsd: bigint;
       /** Accept less than `coverUsd` when the book holds less. */
       allowPartial?: boolean;
+      /** Before the 1% fee: an offer that asks more is not taken. */
       maxPricePer1k?: bigint;
+      /** Absent: the one trading now, as `chain` says. */
       week?: number;
     }
   | {
@@ -48,6 +50,7 @@ export type CoverTerms =
       toBps: number;
       coverUsd: bigint;
       pricePer1k: bigint;
+      /** Absent: the one trading now, as `chain` says. */
       week?: number;
     }
   | { type: 'cover'; kind: 'cover-cancel'; listingId: bigint };
@@ -69,4 +72,10 @@ export type Policy = {
   maxFee: bigint;
   /** How far ahead a deadline may lie; 900 s, the module's own bound, where absent. */
   maxLifetimeSeconds?: number;
+  /**
+   * Says something only where the client has no chain reader. A take of cover carries ids of listings, and what they
+   * insure is then the api's word alone, as is which week a request without one means. Such plans are refused unless
+   * this is true; with a chain reader they are always checked.
+   */
+  trustCoverPlans?: boolean;
 };
