@@ -36,10 +36,14 @@ async function start(words: readonly string[], env: Record<string, string>) {
 test('a damaged database, a taken port, a file in use, a deployment of another chain', async () => {
   const { DATABASE_URL: _, ...common } = keeperEnv(fork, ['http://127.0.0.1:1'], place);
   const env = { ...common, API_PORT: '0', RELAYER_PORT: '0' };
-  const database = join(place, 'torn.sqlite');
-  writeFileSync(database, 'no database');
-  const damaged = { ...env, DATABASE_URL: `file:${database}` };
-  const isDamaged = new RegExp(`^${database} is damaged or no SQLite database .*\\n$`);
+  // Each a file of its own: who opens it for sending holds it, until it has seen what it is.
+  let torn = 0;
+  const damaged = () => {
+    const database = join(place, `torn-${(torn += 1)}.sqlite`);
+    writeFileSync(database, 'no database');
+    return { ...env, DATABASE_URL: `file:${database}` };
+  };
+  const isDamaged = /^\/.*torn-\d\.sqlite is damaged or no SQLite database .*\n$/;
   const busy = createServer();
   await new Promise<void>((resolve) => busy.listen(0, '127.0.0.1', resolve));
   const port = String((busy.address() as AddressInfo).port);
@@ -53,11 +57,11 @@ test('a damaged database, a taken port, a file in use, a deployment of another c
   writeFileSync(invalid, JSON.stringify({ ...fork.deployment, usdg: '0x12' }));
 
   const cases: [words: string[], env: Record<string, string>, says: RegExp][] = [
-    [['keeper/main.ts', 'statement'], damaged, isDamaged],
-    [['keeper/main.ts', 'once'], damaged, isDamaged],
-    [['keeper/main.ts'], damaged, isDamaged],
-    [['api/main.ts'], damaged, isDamaged],
-    [['relayer/main.ts'], damaged, isDamaged],
+    [['keeper/main.ts', 'statement'], damaged(), isDamaged],
+    [['keeper/main.ts', 'once'], damaged(), isDamaged],
+    [['keeper/main.ts'], damaged(), isDamaged],
+    [['api/main.ts'], damaged(), isDamaged],
+    [['relayer/main.ts'], damaged(), isDamaged],
     [['keeper/main.ts'], { ...env, KEEPER_PORT: port }, /^port \d+ on .* is taken.*\n$/],
     [
       ['keeper/main.ts'],
