@@ -145,10 +145,7 @@ class PayoutScanner {
       const final = state.outcome === 'settled' || state.outcome === 'void';
       const found = final ? await unpaid.of(week, vault, MAX_POSITIONS) : [];
       if (found.length > 0) {
-        // A voided week gives its fees back: paying it out pays nothing.
-        const positions =
-          state.outcome === 'settled' ? found : found.map((each) => ({ ...each, fee: 0n }));
-        due.push({ week, vault, positions });
+        due.push({ week, vault, settled: state.outcome === 'settled', positions: found });
       } else if (indexer.caughtUp && isOver(state, times, chainTime)) {
         // An index that is still reading the chain, or stands still, may not know its positions yet.
         if ((await unpaid.soldUsd(week, vault)) === state.soldUsd) {

@@ -23,24 +23,26 @@ export const epochMigrations: Migrations = {
 
 type Db = Kysely<EpochTables> | Transaction<EpochTables>;
 
-const NAME = 'rows';
+/** `tape`: of the NAV tape alone, another one after every change of it (tape-store.ts). */
+type Name = 'rows' | 'tape';
 
 /** Empty until the first one begins. */
-export async function readEpoch(db: Db): Promise<string> {
+export async function readEpoch(db: Db, name: Name = 'rows'): Promise<string> {
   const row = await db
     .selectFrom('index_epoch')
     .select('value')
-    .where('name', '=', NAME)
+    .where('name', '=', name)
     .executeTakeFirst();
   return row?.value ?? '';
 }
 
 /** Never a value that was there before, in any store: one that was emptied must not look like the old one. */
-export async function beginEpoch(trx: Db): Promise<void> {
+export async function beginEpoch(trx: Db, name: Name = 'rows'): Promise<string> {
   const value = randomUUID();
   await trx
     .insertInto('index_epoch')
-    .values({ name: NAME, value })
+    .values({ name, value })
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
     .execute();
+  return value;
 }

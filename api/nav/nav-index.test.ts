@@ -7,6 +7,7 @@ import { createLogger } from '../../runtime/logger.ts';
 import { openStore, type Store } from '../../runtime/store/store.ts';
 import { type Basket, Catalog } from '../catalog/catalog.ts';
 import { type CheckpointTables, checkpointMigrations } from '../indexer/checkpoints.ts';
+import { epochMigrations } from '../indexer/epoch.ts';
 import type { IndexedLog } from '../indexer/projection.ts';
 import { NavIndex } from './nav-index.ts';
 import { navRows } from './nav-rows.ts';
@@ -56,7 +57,7 @@ const logger = createLogger('test', 'fatal');
 async function open(): Promise<{ store: Store<Tables>; index: NavIndex }> {
   const store = await openStore<Tables>({
     url: 'file::memory:',
-    migrations: { ...navMigrations, ...checkpointMigrations },
+    migrations: { ...navMigrations, ...checkpointMigrations, ...epochMigrations },
   });
   await store.db
     .insertInto('nav_basket')

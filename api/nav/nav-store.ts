@@ -1,5 +1,6 @@
 /** Reads and writes of the NAV tables. Every write is part of the caller's transaction. */
 import type { Kysely, Transaction } from 'kysely';
+import { beginEpoch } from '../indexer/epoch.ts';
 import { insertRows } from '../indexer/insert-rows.ts';
 import { joined, MINUTE, startOf, type TradedSpan } from './minutes.ts';
 import type { NavTables } from './nav-tables.ts';
@@ -142,15 +143,9 @@ export async function dropSpans(trx: Trx, vaults: readonly string[]): Promise<vo
 }
 
 export async function dropAll(trx: Trx): Promise<void> {
-  const tables = [
-    'nav_basket',
-    'nav_span',
-    'nav_pool',
-    'nav_swap',
-    'nav_tape',
-    'nav_mark',
-  ] as const;
+  const tables = ['nav_basket', 'nav_span', 'nav_pool', 'nav_swap', 'nav_tape'] as const;
   for (const table of tables) {
     await trx.deleteFrom(table).execute();
   }
+  await beginEpoch(trx, 'tape');
 }

@@ -4,8 +4,9 @@
  * stored. Values and NAVs are dollars x 1e18, prices Q64.96 square roots, all as decimal text.
  */
 import type { Migrations } from '../../runtime/store/store.ts';
+import type { EpochTables } from '../indexer/epoch.ts';
 
-export type NavTables = {
+export type NavTables = EpochTables & {
   /** Baskets whose history is complete up to the index's cursor. `opening`: value at genesis, "0" where there was none;
    * null until it is known. */
   nav_basket: { vault: string; opening: string | null };
@@ -30,9 +31,6 @@ export type NavTables = {
   };
   /** One row: the first minute of which every swap is still in nav_swap. */
   nav_tape: { name: string; floor: number };
-  /** One row, of another value after every change of the tape: whoever holds the tape in memory sees whether it still is
-   * that of the store. */
-  nav_mark: { name: string; value: string };
 };
 
 export const navMigrations: Migrations = {
@@ -85,15 +83,6 @@ export const navMigrations: Migrations = {
         .createTable('nav_tape')
         .addColumn('name', 'text', (column) => column.primaryKey())
         .addColumn('floor', 'bigint', (column) => column.notNull())
-        .execute();
-    },
-  },
-  'api-012-nav-mark': {
-    up: async (db) => {
-      await db.schema
-        .createTable('nav_mark')
-        .addColumn('name', 'text', (column) => column.primaryKey())
-        .addColumn('value', 'text', (column) => column.notNull())
         .execute();
     },
   },

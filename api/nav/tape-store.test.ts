@@ -1,6 +1,7 @@
 /** A tape held in memory is that of the store, whatever became of the transaction that changed it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openStore, type Store } from '../../runtime/store/store.ts';
+import { beginEpoch, epochMigrations } from '../indexer/epoch.ts';
 import type { Swap } from './minutes.ts';
 import { type NavTables, navMigrations } from './nav-tables.ts';
 import { HeldTape, loadTape, writeTape } from './tape-store.ts';
@@ -10,7 +11,10 @@ let store: Store<NavTables>;
 let held: HeldTape;
 
 beforeEach(async () => {
-  store = await openStore<NavTables>({ url: 'file::memory:', migrations: navMigrations });
+  store = await openStore<NavTables>({
+    url: 'file::memory:',
+    migrations: { ...navMigrations, ...epochMigrations },
+  });
   held = new HeldTape();
 });
 afterEach(() => store.close());
@@ -72,7 +76,7 @@ test('after another process wrote, and after what it was is gone', async () => {
   await store.db.transaction().execute((trx) =>
     held.change(trx, async () => {
       await trx.deleteFrom('nav_swap').execute();
-      await trx.deleteFrom('nav_mark').execute();
+      await beginEpoch(trx, 'tape');
       return { tag: 'gone' };
     }),
   );

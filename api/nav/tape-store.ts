@@ -2,8 +2,8 @@
  * The tape in the store, and in memory from one change to the next. Every write is part of the caller's transaction; one
  * that is undone, or another process's, leaves a mark in the store that is not the one held: then the tape is read again.
  */
-import { randomUUID } from 'node:crypto';
 import type { Transaction } from 'kysely';
+import { beginEpoch, readEpoch } from '../indexer/epoch.ts';
 import { insertRows } from '../indexer/insert-rows.ts';
 import type { Swap } from './minutes.ts';
 import type { NavDb } from './nav-store.ts';
@@ -25,7 +25,7 @@ export class HeldTape {
    * block above which there are none any more, or nothing: the tape is as it was, or gone from the store.
    */
   async change(trx: Trx, change: (tape: Tape) => Promise<Change>): Promise<void> {
-    const before = await readMark(trx);
+    const before = await readEpoch(trx, 'tape');
     const tape =
       this.#held?.mark === before && before !== '' ? this.#held.tape : await loadTape(trx);
     // Until it is written, nobody else has to find it half changed.
@@ -93,7 +93,7 @@ async function extendTape(trx: Trx, tape: Tape, added: readonly Swap[]): Promise
     trx,
     added.filter(({ time }) => time >= tape.floor),
   );
-  return await markAnew(trx);
+  return await beginEpoch(trx, 'tape');
 }
 
 async function writeFloor(trx: Trx, tape: Tape): Promise<void> {
@@ -125,34 +125,11 @@ export async function writeTape(trx: Trx, tape: Tape): Promise<void> {
   await trx.deleteFrom('nav_swap').execute();
   await writeFloor(trx, tape);
   await insertSwaps(trx, tape.swaps);
-  await markAnew(trx);
+  await beginEpoch(trx, 'tape');
 }
 
 /** @returns the tape's new mark. */
 async function cutSwaps(trx: Trx, block: number): Promise<string> {
   await trx.deleteFrom('nav_swap').where('block', '>', block).execute();
-  return await markAnew(trx);
-}
-
-const MARK = 'tape';
-
-/** Empty where nothing was ever written: no mark is. */
-async function readMark(db: NavDb): Promise<string> {
-  const row = await db
-    .selectFrom('nav_mark')
-    .select('value')
-    .where('name', '=', MARK)
-    .executeTakeFirst();
-  return row?.value ?? '';
-}
-
-/** A value that was never there before, in this store or another. */
-async function markAnew(trx: Trx): Promise<string> {
-  const value = randomUUID();
-  await trx
-    .insertInto('nav_mark')
-    .values({ name: MARK, value })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-    .execute();
-  return value;
+  return await beginEpoch(trx, 'tape');
 }

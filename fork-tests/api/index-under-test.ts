@@ -97,7 +97,7 @@ export async function openIndex(
 }
 
 /** Not derived from logs alone: where the cursor rested says when this process looked. */
-const NOT_COMPARED = /^(kysely_|index_checkpoint|index_epoch|store_lead|nav_tape|nav_mark)/;
+const NOT_COMPARED = /^(kysely_|index_checkpoint|index_epoch|store_lead|nav_tape)/;
 
 /** Every row of every table, ordered by its own text. */
 export async function dump(store: Store<ApiTables>): Promise<string> {

@@ -17,6 +17,7 @@ import {
   MIN_COVER_WIDTH_BPS,
   USD,
 } from '../../contracts-abi/constants.ts';
+import type { CoverRequest } from '../../contracts-abi/cover-data.ts';
 import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
 import { formatDecimal } from '../../contracts-abi/rounding.ts';
 import { devAccount, type Role } from '../chain/seed/accounts.ts';
@@ -39,14 +40,7 @@ export type OfferTerms = {
 };
 
 /** ICoverMarket.Terms. */
-type Terms = {
-  week: number;
-  vault: Address;
-  fromBps: number;
-  toBps: number;
-  coverUsd: bigint;
-  pricePer1k: bigint;
-};
+type Terms = Omit<CoverRequest, 'tag'>;
 
 /** The market's own bounds, said before anything is approved. @throws Error in one line. */
 function checkTerms({ fromBps, toBps, coverUsd, pricePer1k }: OfferTerms): void {

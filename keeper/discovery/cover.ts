@@ -10,7 +10,7 @@ import {
   RUNS_PER_CALL,
   stepId,
 } from '../../runtime/cover/cover-work.ts';
-import { type DueMarket, payoutTurns } from '../../runtime/cover/payout-turns.ts';
+import { type DueMarket, type DuePosition, payoutTurns } from '../../runtime/cover/payout-turns.ts';
 import { isOver, stepDue } from '../../runtime/cover/steps-due.ts';
 import type { ListedPayout } from '../source/payout.ts';
 import type { Look, MarketNow, Placed } from './look.ts';
@@ -53,22 +53,18 @@ export function dueCover(
   const urgentFirst = steps.toSorted(
     (a, b) => Number(a.type === 'void') - Number(b.type === 'void') || a.week - b.week,
   );
+  const byMarket = new Map<string, DuePosition[]>();
+  for (const [id, { week, vault, fee, coverUsd }] of unpaid) {
+    const key = marketKey(week, vault);
+    const own = byMarket.get(key);
+    if (own === undefined) byMarket.set(key, [{ id, fee, coverUsd }]);
+    else own.push({ id, fee, coverUsd });
+  }
   const due = markets
     .filter(({ state }) => state.outcome === 'settled' || state.outcome === 'void')
     .map(({ week, vault, state }): DueMarket => {
-      const own = [...unpaid].filter(
-        ([, placed]) => placed.week === week && placed.vault === vault,
-      );
-      return {
-        week,
-        vault,
-        // A voided week gives its fees back: paying it out pays nothing.
-        positions: own.map(([id, { fee, coverUsd }]) => ({
-          id,
-          fee: state.outcome === 'settled' ? fee : 0n,
-          coverUsd,
-        })),
-      };
+      const positions = byMarket.get(marketKey(week, vault)) ?? [];
+      return { week, vault, settled: state.outcome === 'settled', positions };
     });
   return [...urgentFirst.slice(0, MAX_STEPS), ...payoutTurns(due, MAX_PAYOUTS)];
 }

@@ -9,6 +9,7 @@ const market = (
 ): DueMarket => ({
   week: 2_900,
   vault: vault(digit),
+  settled: true,
   positions: Array.from({ length: count }, (_, index) => ({
     id: BigInt(`0x${digit}`) * 10_000n + BigInt(index),
     ...of(index),

@@ -6,15 +6,21 @@ import type { Address } from 'viem';
 import { COVER_PAYOUT_REWARD } from '../../contracts-abi/constants.ts';
 import { type CoverWork, POSITIONS_PER_PAYOUT } from './cover-work.ts';
 
-/** A position whose week has an outcome. `fee`: USDG base units that it brings the fee pool, nothing of a voided one. */
+/** A position to pay. `fee`: USDG base units that it was sold for. */
 export type DuePosition = { id: bigint; fee: bigint; coverUsd: number };
 
-export type DueMarket = { week: number; vault: Address; positions: readonly DuePosition[] };
+/** `settled`: not voided, which gives the fees back: paying that out pays nothing. */
+export type DueMarket = {
+  week: number;
+  vault: Address;
+  settled: boolean;
+  positions: readonly DuePosition[];
+};
 
 type Batch = { work: CoverWork; reward: bigint; turn: number };
 
 /** CoverMath.payoutReward: of paying out one position, half of its own fee at most. */
-function rewardOf({ fee }: DuePosition): bigint {
+function payoutReward(fee: bigint): bigint {
   const half = fee / 2n;
   return half < COVER_PAYOUT_REWARD ? half : COVER_PAYOUT_REWARD;
 }
@@ -36,7 +42,8 @@ export function payoutTurns(markets: readonly DueMarket[], most: number): CoverW
   return [...told].map(({ work }) => work);
 }
 
-function batchesOf({ week, vault, positions }: DueMarket): Batch[] {
+function batchesOf({ week, vault, settled, positions }: DueMarket): Batch[] {
+  const rewardOf = ({ fee }: DuePosition): bigint => (settled ? payoutReward(fee) : 0n);
   const ordered = positions.toSorted(
     (a, b) => sign(rewardOf(b) - rewardOf(a)) || b.coverUsd - a.coverUsd || sign(a.id - b.id),
   );
