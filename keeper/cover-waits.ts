@@ -21,33 +21,42 @@ const PATIENCE_MS: Readonly<Record<CoverType, number>> = {
 };
 const TYPES = Object.keys(PATIENCE_MS) as CoverType[];
 
+/** An answer without it does not end a wait: a source may fail, or flap. */
+const FORGET_MS = 60_000;
+/** More than all sources list at once: who lists others each time makes nothing grow. */
+const MOST = 5_000;
+
 export function createCoverWaits(parts: {
-  metrics: Pick<KeeperMetrics, 'coverDue'>;
+  metrics: Pick<KeeperMetrics, 'coverDue' | 'coverWaits'>;
   now: () => number;
 }): CoverWaits {
   const { metrics, now } = parts;
-  /** Types with something listed, how much, and since when without a break. */
-  const waits = new Map<CoverType, { count: number; sinceMs: number }>();
+  /** By work: since when it is listed, and when it was last. */
+  const waits = new Map<string, { type: CoverType; sinceMs: number; seenMs: number }>();
+  const ofType = (type: CoverType) => [...waits.values()].filter((wait) => wait.type === type);
+  const longest = (type: CoverType): number =>
+    ofType(type).reduce((most, { sinceMs }) => Math.max(most, now() - sinceMs), 0);
   return {
     saw(listed) {
       const counts = new Map<CoverType, number>();
       for (const [work] of listed) {
         if (work === undefined || !isCover(work)) continue;
-        counts.set(work.type, (counts.get(work.type) ?? 0) + 1);
+        const { key, type } = work;
+        counts.set(type, (counts.get(type) ?? 0) + 1);
+        const sinceMs = waits.get(key)?.sinceMs ?? now();
+        if (waits.has(key) || waits.size < MOST) waits.set(key, { type, sinceMs, seenMs: now() });
       }
+      for (const [key, { seenMs }] of waits) if (now() - seenMs > FORGET_MS) waits.delete(key);
       for (const type of TYPES) {
-        const count = counts.get(type) ?? 0;
-        metrics.coverDue.set({ type }, count);
-        if (count === 0) waits.delete(type);
-        else waits.set(type, { count, sinceMs: waits.get(type)?.sinceMs ?? now() });
+        metrics.coverDue.set({ type }, counts.get(type) ?? 0);
+        metrics.coverWaits.set({ type }, longest(type) / 1_000);
       }
     },
     warning() {
       const late = TYPES.flatMap((type) => {
-        const wait = waits.get(type);
-        if (wait === undefined || now() - wait.sinceMs < PATIENCE_MS[type]) return [];
-        const minutes = Math.floor((now() - wait.sinceMs) / 60_000);
-        return [`${wait.count} ${type} for ${minutes} min`];
+        const own = ofType(type).filter(({ sinceMs }) => now() - sinceMs >= PATIENCE_MS[type]);
+        if (own.length === 0) return [];
+        return [`${own.length} ${type} for up to ${Math.floor(longest(type) / 60_000)} min`];
       });
       return late.length === 0
         ? null

@@ -20,6 +20,11 @@ export function createKeeperMetrics(metrics: Metrics) {
       'Steps and payouts of the cover market in the last answers that passed the firewall, by type.',
       ['type'],
     ),
+    coverWaits: metrics.gauge(
+      'cover_waits_seconds',
+      'How long the oldest of these has been listed, by type; 0 where there is none.',
+      ['type'],
+    ),
     jobsMalformed: metrics.counter('jobs_malformed_total', 'Listed jobs that did not parse.'),
     jobsRefused: metrics.counter(
       'jobs_refused_total',

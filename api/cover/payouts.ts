@@ -18,6 +18,7 @@ import {
   type Run,
   RUNS_PER_CALL,
   stepId,
+  toldOf,
 } from '../../runtime/cover/cover-work.ts';
 import {
   type CoverOutcome,
@@ -191,7 +192,7 @@ class PayoutScanner {
         const feeUsdg = work.type === 'payout' ? outcome.reward : least(outcome.reward, left);
         if (work.type !== 'payout') left -= feeUsdg;
         const contract = this.#service.deployment.coverMarket;
-        payouts.push({ ...work, positions: outcome.positions, contract, ticker, feeUsdg });
+        payouts.push({ ...toldOf(work, outcome.positions), contract, ticker, feeUsdg });
       }
     }
     return { payouts, skipped };

@@ -3,10 +3,11 @@ import { type Hex, numberToHex } from 'viem';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
 import { rpc } from '../anvil.ts';
+import { write } from '../chain/client.ts';
 import { useFork } from '../harness/fork.ts';
 import { takeCover } from '../keeper/chain-orders.ts';
 import { balanceOf, sendCall } from './send-plan.ts';
-import { expectError, useApi } from './use-api.ts';
+import { expectError, launchApi, useApi } from './use-api.ts';
 
 const fork = useFork();
 const api = useApi(fork);
@@ -205,5 +206,37 @@ describe('GET /v1/cover/payouts', () => {
     await rpc(fork.url, 'anvil_reorg', [1, []]);
     await fork.warp(1);
     await execute(named(await announce('payout MAG7'), 'payout MAG7'));
+  });
+
+  test('names a payout by the first position that it pays, also where another was paid and the index lags', async () => {
+    await takeCover(fork, fork.vault('MAG7'));
+    for (const [time, functionName] of [
+      [close, 'snapshot'],
+      [settle, 'settle'],
+    ] as const) {
+      await warpTo(time);
+      const args = [week, fork.vault('MAG7'), bob()] as const;
+      await write(fork.client, fork.accounts.bob.account, { ...market(), functionName, args });
+    }
+    const lagging = await launchApi(fork.url, fork.deployment, { INDEX_INTERVAL_MS: '60000' });
+    try {
+      await lagging.settled();
+      const positionsAre = (count: number) =>
+        lagging.until('/v1/cover/payouts', ({ body }) => {
+          const [row] = body.payouts as unknown as PayoutRow[];
+          return row?.positions.length === count;
+        });
+      const [both] = (await positionsAre(2)).body.payouts as unknown as PayoutRow[];
+      const [first, second] = both?.positions ?? [];
+      await write(fork.client, fork.accounts.bob.account, {
+        ...market(),
+        functionName: 'payout',
+        args: [[BigInt(first ?? 0)], bob()],
+      });
+      const [rest] = (await positionsAre(1)).body.payouts as unknown as PayoutRow[];
+      expect(rest).toMatchObject({ id: second, positions: [second] });
+    } finally {
+      await lagging.stop();
+    }
   });
 });

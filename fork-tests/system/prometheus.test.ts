@@ -119,8 +119,8 @@ describe('Prometheus', () => {
   });
 
   it('says that a snapshot waits, long before its hour is over, and that one was missed', () => {
-    const due = (type: string) =>
-      `basket_keeper_cover_due{job="keeper",instance="a",type="${type}"}`;
+    const of = (name: string, type: string) =>
+      `basket_keeper_cover_${name}{job="keeper",instance="a",type="${type}"}`;
     const waits = {
       exp_labels: { type: 'snapshot' },
       exp_annotations: {
@@ -153,8 +153,8 @@ describe('Prometheus', () => {
             interval: '30s',
             // Due from the fifth minute on, for an hour; then it is missed.
             input_series: [
-              { series: due('snapshot'), values: '0x9 1x119 0x60' },
-              { series: due('void'), values: '0x129 1x60' },
+              { series: of('waits_seconds', 'snapshot'), values: '0x9 0+30x119 0x60' },
+              { series: of('due', 'void'), values: '0x129 1x60' },
             ],
             alert_rule_test: [
               at(19, 'CoverSnapshotWaits', []),

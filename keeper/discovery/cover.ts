@@ -9,6 +9,7 @@ import {
   type Run,
   RUNS_PER_CALL,
   stepId,
+  toldOf,
 } from '../../runtime/cover/cover-work.ts';
 import { type DueMarket, type DuePosition, payoutTurns } from '../../runtime/cover/payout-turns.ts';
 import { isOver, stepDue } from '../../runtime/cover/steps-due.ts';
@@ -116,13 +117,12 @@ export async function runCover(
     // A payout brings its own fee into the pool; the steps share what is in it.
     const feeUsdg = work.type === 'payout' || reward < left ? reward : left;
     if (work.type !== 'payout') left -= feeUsdg;
-    const id = work.type === 'payout' ? (positions[0] ?? 0n) : work.id;
-    const told = { ...work, id, positions };
+    const told = toldOf(work, positions);
     return [
       {
         type: work.type,
         contract: deployment.coverMarket,
-        id: id.toString(),
+        id: told.id.toString(),
         ticker: tickerOf(work.vault),
         vault: getAddress(work.vault),
         week: work.week,

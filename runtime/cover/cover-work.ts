@@ -100,6 +100,11 @@ function stepFailure(error: ReturnType<typeof decodeRevert>, revert: Hex): strin
     : `no valid average NAV in the windows so far: the next one ends at ${new Date(nextAt * 1_000).toISOString()}`;
 }
 
+/** What is told of work that passed: a payout of the positions that pay, by the first of them. */
+export function toldOf(work: CoverWork, positions: readonly bigint[]): CoverWork {
+  return work.type === 'payout' ? { ...work, id: positions[0] ?? work.id, positions } : work;
+}
+
 /** A step's id: no other week and basket have it, and no position. */
 export function stepId(week: number, vault: Address): bigint {
   return (BigInt(week) << 160n) | BigInt(vault);

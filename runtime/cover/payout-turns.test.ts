@@ -44,6 +44,16 @@ describe('payouts in turn', () => {
     expect(work.map((each) => each.vault)).toContain(vault('2'));
   });
 
+  test('crumbs of many older markets do not hide what is large', () => {
+    const crumbs = Array.from({ length: 24 }, (_, index) => ({
+      ...market('1', 1, () => ({ fee: 1n, coverUsd: 50 })),
+      week: 2_800 + index,
+    }));
+    const large = market('2', 100, () => ({ fee: 0n, coverUsd: 10_000 }));
+    const work = payoutTurns([...crumbs, { ...large, settled: false }], 20);
+    expect(work.map((each) => each.vault)).toContain(vault('2'));
+  });
+
   test('within a market, crumbs sold to oneself wait behind what pays, then behind what is large', () => {
     const mixed = market('1', 60, (index) => {
       if (index >= 55) return { fee: 40_000n, coverUsd: 300 };

@@ -17,7 +17,7 @@ export type DueMarket = {
   positions: readonly DuePosition[];
 };
 
-type Batch = { work: CoverWork; reward: bigint; turn: number };
+type Batch = { work: CoverWork; reward: bigint; turn: number; usd: number };
 
 /** CoverMath.payoutReward: of paying out one position, half of its own fee at most. */
 function payoutReward(fee: bigint): bigint {
@@ -27,12 +27,14 @@ function payoutReward(fee: bigint): bigint {
 
 /**
  * Cuts what is due into payouts, each of one market: its best paid positions first, then the largest. Of them `most`, in
- * turn the one that pays most and the one whose market was told least.
+ * turn the one that pays most and the one whose market was told least,
+ * the larger one of equals.
  */
 export function payoutTurns(markets: readonly DueMarket[], most: number): CoverWork[] {
   const batches = markets.flatMap(batchesOf);
-  const best = batches.toSorted((a, b) => sign(b.reward - a.reward) || a.turn - b.turn);
-  const fair = batches.toSorted((a, b) => a.turn - b.turn);
+  const inTurn = (a: Batch, b: Batch): number => a.turn - b.turn || b.usd - a.usd;
+  const best = batches.toSorted((a, b) => sign(b.reward - a.reward) || inTurn(a, b));
+  const fair = batches.toSorted(inTurn);
   const told = new Set<Batch>();
   for (let index = 0; index < batches.length && told.size < most; index += 1) {
     for (const batch of [best[index], fair[index]]) {
@@ -55,6 +57,7 @@ function batchesOf({ week, vault, settled, positions }: DueMarket): Batch[] {
       work: { type: 'payout', id: ids[0] ?? 0n, vault, week, positions: ids },
       reward: own.reduce((sum, position) => sum + rewardOf(position), 0n),
       turn: batches.length,
+      usd: own.reduce((sum, { coverUsd }) => sum + coverUsd, 0),
     });
   }
   return batches;
