@@ -4,13 +4,12 @@ import type { Hex } from 'viem';
 import { generatePrivateKey } from 'viem/accounts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readDeployment } from '../../../contracts-abi/deployment.ts';
-import { localTokenAbi, swapRouter02Abi } from '../../../contracts-abi/generated/index.ts';
-import { LIVE, LIVE_STOCKS } from '../../../contracts-abi/live-addresses.ts';
-import { type ChainClient, sendSigned, write } from '../client.ts';
-import { devAccount } from '../seed/accounts.ts';
+import { LIVE_STOCKS } from '../../../contracts-abi/live-addresses.ts';
+import { sendSigned } from '../client.ts';
 import { nonceOf, owner, runUnbroken, stepsIn, type UnbrokenRun } from './deploy-process.ts';
 import { Journal } from './journal.ts';
 import { planSchema } from './plan.ts';
+import { raisePrice } from './raise-price.ts';
 
 let run: UnbrokenRun;
 
@@ -274,33 +273,3 @@ test('lets one run at a time at a journal', async () => {
   if (second?.code === 1) expect(second.err).toContain('another npm run deploy is under way');
   expect(await nonceOf(here)).toBe(run.steps);
 }, 300_000);
-
-/** Buys `token` with USDG on the synthetic live chain until it costs so many basis points more, about. */
-async function raisePrice(client: ChainClient, token: Hex, bps: number): Promise<void> {
-  const whale = devAccount('dave').account;
-  // 300,000 dollars on each side, over the full range: the price goes with the square of what is on one side.
-  const amountIn = BigInt(Math.round(300_000e6 * (Math.sqrt(1 + bps / 10_000) - 1)));
-  const call = { address: LIVE.usdg, abi: localTokenAbi } as const;
-  await write(client, whale, { ...call, functionName: 'mint', args: [whale.address, amountIn] });
-  await write(client, whale, {
-    ...call,
-    functionName: 'approve',
-    args: [LIVE.swapRouter02, amountIn],
-  });
-  await write(client, whale, {
-    address: LIVE.swapRouter02,
-    abi: swapRouter02Abi,
-    functionName: 'exactInputSingle',
-    args: [
-      {
-        tokenIn: LIVE.usdg,
-        tokenOut: token,
-        fee: 500,
-        recipient: whale.address,
-        amountIn,
-        amountOutMinimum: 0n,
-        sqrtPriceLimitX96: 0n,
-      },
-    ],
-  });
-}

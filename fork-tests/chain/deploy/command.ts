@@ -35,7 +35,7 @@ import { assertCanStand } from './plan-faults.ts';
 import { assertResumable, freshPlan, missingConstituents, newHeader } from './prepare.ts';
 import { type Deployed, deployProtocol } from './protocol.ts';
 import { type RecordedStep, recordSteps } from './recording-submitter.ts';
-import { restatePrices } from './restate.ts';
+import { restateJournal } from './restate.ts';
 import { describeStanding } from './standing.ts';
 import { verifyDeployment, verifyStanding } from './verify.ts';
 import { otherBuilds } from './verify-externals.ts';
@@ -181,31 +181,6 @@ async function openJournal(
   if (short !== null) throw new DeployError(short);
   say(text);
   return Journal.create(path, header);
-}
-
-/** @returns the last step where it is signed and not mined: it is signed anew where its contents change. */
-async function restateJournal(
-  client: ReadClient,
-  { address }: LocalAccount,
-  journal: Journal<ProtocolPlan>,
-  say: Say,
-): Promise<number | undefined> {
-  const { plan } = journal.header;
-  const mined = await client.getTransactionCount({ address, blockTag: 'latest' });
-  const last = journal.steps.at(-1);
-  const resign = last !== undefined && mined <= last.nonce ? last.step : undefined;
-  const sent = new Set(
-    plan.baskets
-      .map(({ ticker }) => ticker)
-      .filter((ticker) =>
-        journal.steps.some(
-          ({ step, what }) => step !== resign && what === `deployment of BasketVault ${ticker}`,
-        ),
-      ),
-  );
-  journal.recordPlan(await restatePrices(client, plan, sent));
-  say(`Prices of ${plan.baskets.length - sent.size} baskets are stated anew.`);
-  return resign;
 }
 
 async function deployThrough(

@@ -22,7 +22,7 @@ import {
   planCover,
   shareWords,
 } from './cover-plan.ts';
-import { assertOwnRun, judgeOpen } from './cover-settle.ts';
+import { assertOwnRun, canDrop, dropOf, judgeOpen } from './cover-settle.ts';
 import { type CoverState, capOfDepth, coverLines, readCover } from './cover-state.ts';
 import { boundGas, funds, grouped } from './gas.ts';
 import { Journal } from './journal.ts';
@@ -117,7 +117,7 @@ async function foreseeOpen(
   await assertOwnRun(client, journal, deployment, command);
   const open = lastStep(journal, deployment);
   if (open === null) return nothing;
-  const { step, call, to, data, gas } = open;
+  const { step, to, data, gas } = open;
   if ((await receiptOf(client, step)) !== null) {
     say(`An earlier run was broken off; its last step, ${step.what}, ${step.hash}, is mined.`);
     return nothing;
@@ -125,10 +125,10 @@ async function foreseeOpen(
   const { state, gift } = read;
   const plan = partOf(read.plan, state, account.address);
   const { words, foreign, stopped } = judgeOpen(open, state, account, plan, gift);
-  if (command.drop && !foreign && call.tag !== 'drop') {
+  if (command.drop && !foreign && (await canDrop(client, open))) {
     say(`First the last step of an earlier run, ${words}, would be given up (${step.hash}).`);
     const drop = {
-      what: `drop of ${step.what}`,
+      what: dropOf(step),
       to: account.address,
       data: '0x',
       value: 0n,
@@ -156,7 +156,7 @@ async function foreseeOpen(
     plan: planCover(after, command),
     gift: giftAfter(open, gift),
     steps,
-    listing: call.tag === 'listing' ? data : null,
+    listing: open.call.tag === 'listing' ? data : null,
   };
 }
 

@@ -12,6 +12,7 @@ import { isAsked, lastStep, type OpenStep, openWords, runSchema } from './cover-
 import { type CoverCommand, type CoverPlan, partOf, planCover } from './cover-plan.ts';
 import { type CoverState, readCover } from './cover-state.ts';
 import { DeployError } from './errors.ts';
+import { passedCap } from './gas.ts';
 import { Journal, type JournalContent, type JournalStep } from './journal.ts';
 import { signStep } from './journaled-submitter.ts';
 import { coverJournalPath, type Say } from './operator.ts';
@@ -95,7 +96,7 @@ export async function settleBroken(
     const plan = partOf(planCover(state, command), state, account.address);
     const gift = await readGift(client, deployment, account.address, command.level);
     const { words, foreign, stopped } = judgeOpen(open, state, account, plan, gift);
-    const drops = command.drop && !foreign && open.call.tag !== 'drop';
+    const drops = command.drop && !foreign && (await canDrop(client, open));
     if (stopped !== null && !drops && (await receiptOf(client, step)) === null) {
       throw new DeployError(stopped);
     }
@@ -118,6 +119,17 @@ export async function settleBroken(
   } finally {
     journal.close();
   }
+}
+
+const DROP = 'drop of ';
+
+/** What gives the step up, in words. */
+export const dropOf = ({ what }: JournalStep): string =>
+  what.startsWith(DROP) ? what : `${DROP}${what}`;
+
+/** What gives a step up already is signed again only where gas costs more than its fee cap. */
+export async function canDrop(client: ReadClient, { call, step }: OpenStep): Promise<boolean> {
+  return call.tag !== 'drop' || (await passedCap(client, step)) !== null;
 }
 
 const minedWords = ({ status }: TransactionReceipt): string =>
@@ -145,7 +157,7 @@ async function signDrop(
   const { address } = settling.account;
   const request = { to: address, data: '0x' } as const;
   const gas = await estimateGas(settling.client, address, request);
-  return await signStep(settling, step.step, `drop of ${step.what}`, request, gas, step);
+  return await signStep(settling, step.step, dropOf(step), request, gas, step);
 }
 
 export function coverWords(config: DeployConfig): JournaledWords {

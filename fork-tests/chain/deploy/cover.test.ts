@@ -498,6 +498,38 @@ describe('where pools are deep', () => {
     });
   });
 
+  test('what gives a step up is signed anew too where gas has passed its fee cap', async () => {
+    const env = { DEPLOY_COVER_WEEKS: '0', DEPLOY_WAIT_SECONDS: '5' };
+    const gift = ['--only', 'CORE', '--fund', '9'];
+    const { baseFeePerGas: calm } = await site.client.getBlock();
+    const mineAt = async (baseFeePerGas: bigint) => {
+      await site.client.setNextBlockBaseFeePerGas({ baseFeePerGas });
+      await site.client.mine({ blocks: 1 });
+    };
+    try {
+      await aside(async () => {
+        await mint(site.deployer.address, 9_000_000n);
+        const nonce = await nonceOf(site);
+        await site.callBroken(1, 'before', env, '--cover', ...gift);
+        await site.callBroken(1, 'before', env, '--cover', ...gift, '--drop');
+        await mineAt(10n ** 10n);
+        const waiting = await cover(env, ...gift);
+        expect(waiting.err).toMatch(/Gas costs more by now than its fee cap .* add --drop/);
+        expect(await nonceOf(site)).toBe(nonce);
+        const dry = await cover(env, ...gift, '--drop', '--dry-run');
+        expect(dry.out).toContain('would be given up');
+        expect(dry.out).toContain('drop of approve');
+        expect(dry.out).not.toContain('drop of drop');
+        expect(await cover(env, ...gift, '--drop')).toMatchObject({ code: 0, err: '' });
+        expect(await feePool()).toBe(9_000_000n);
+        expect(await nonceOf(site)).toBe(nonce + 3);
+      });
+    } finally {
+      // What the next block costs is none of a snapshot's.
+      await mineAt(calm ?? 0n);
+    }
+  }, 60_000);
+
   test('fills the fee pool up to a level, whatever breaks it off and whoever runs in between', async () => {
     const env = { DEPLOY_COVER_WEEKS: '0' };
     const only = ['--only', 'CORE'];

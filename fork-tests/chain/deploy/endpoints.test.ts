@@ -58,3 +58,35 @@ test('what does not answer is left out, and where nothing of this chain is left 
   const none = await run.site.call({ RPC_URLS: `${dead.url},${dead.url}/other` }, '--verify');
   expect(none.err).toBe('deploy: the RPC endpoint does not answer. Nothing was sent\n');
 });
+
+test('one that falls silent in mid-run is left alone, not waited for at every call', async () => {
+  const here = await run.another();
+  const second = await startProxy(here.anvil.url);
+  try {
+    let calls = 0;
+    const silent = second.on(
+      '*',
+      {
+        where: () => {
+          calls += 1;
+          return calls > 60;
+        },
+      },
+      { fault: 'hang' },
+    );
+    const deployed = await here.call({
+      DEPLOY_PLAN_FILE: run.planFile,
+      RPC_TIMEOUT_MS: '2000',
+      RPC_URLS: `${second.url},${here.proxy.url}`,
+    });
+    expect(deployed).toMatchObject({ code: 0, err: '' });
+    expect(await nonceOf(here)).toBe(run.steps);
+    // It was asked first, and a deployment asks hundreds of times.
+    const asked = Object.values(here.proxy.counts()).reduce((sum, count) => sum + count, 0);
+    expect(silent.hits).toBeGreaterThan(0);
+    expect(asked).toBeGreaterThan(100);
+    expect(silent.hits).toBeLessThan(asked / 5);
+  } finally {
+    await second.stop();
+  }
+}, 120_000);

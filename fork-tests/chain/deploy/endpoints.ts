@@ -1,8 +1,8 @@
 /** The endpoints of RPC_URLS that serve this chain: another chain's estimates and nonces would be taken for its own. */
-import { createPublicClient, fallback, http } from 'viem';
+import { createPublicClient, custom, http } from 'viem';
 import { CHAIN_ID } from '../../../contracts-abi/constants.ts';
 import { LIVE } from '../../../contracts-abi/live-addresses.ts';
-import { defineBasketChain } from '../../../runtime/chain/client.ts';
+import { createChainClient, defineBasketChain } from '../../../runtime/chain/client.ts';
 import type { ReadClient } from '../client.ts';
 import { DeployError } from './errors.ts';
 import type { Say } from './operator.ts';
@@ -41,11 +41,18 @@ export async function connectTo(
 }
 
 /** Retries for some seconds: public endpoints answer 429 now and then, and a break costs the operator more. */
-function clientOf(urls: readonly string[], timeout: number): ReadClient {
-  const transports = urls.map((url) => http(url, { timeout, retryCount: 4, retryDelay: 150 }));
+const RETRIES = { retryCount: 4, retryDelay: 150 };
+
+/** Of several, one that falls silent in mid-run is left alone, not waited for at every call. */
+function clientOf(urls: readonly string[], timeoutMs: number): ReadClient {
+  const [only] = urls;
+  const { multicall3 } = LIVE;
   return createPublicClient({
-    chain: defineBasketChain(urls, LIVE.multicall3),
-    transport: fallback(transports, { retryCount: 0 }),
+    chain: defineBasketChain(urls, multicall3),
+    transport:
+      urls.length === 1
+        ? http(only, { timeout: timeoutMs, ...RETRIES })
+        : custom(createChainClient({ urls, timeoutMs, multicall3 }), RETRIES),
     cacheTime: 0,
   }) as ReadClient;
 }

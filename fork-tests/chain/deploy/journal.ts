@@ -4,6 +4,8 @@
  * - a transaction's line is on disk (fsync) before its bytes are broadcast, so whatever may have left is known;
  * - a step has one line, so one transaction: on doubt the same bytes go out again. Where its bytes can no longer succeed
  *   it may be signed anew, under the same nonce: at most one of the two is ever mined, and both stay on record;
+ * - what a step rests on, a plan stated anew and what was decided for it, is on its own line: until that is written the
+ *   steps on record rest on what was before, whatever becomes of this run;
  * - the chain says what became of them. That a step was seen mined is noted only to tell another chain (same-chain.ts):
  *   nothing here claims that it still is.
  *
@@ -42,10 +44,10 @@ const ownHeaderSchema = z.object({
   head: blockSchema.optional(),
 });
 
-const decisionSchema = z.object({
-  decision: z.string(),
-  value: z.union([z.string(), z.number()]),
-});
+const decisionValue = z.union([z.string(), z.number()]);
+
+/** A line of its own in older journals. */
+const decisionSchema = z.object({ decision: z.string(), value: decisionValue });
 
 const stepSchema = z.object({
   step: z.int().nonnegative(),
@@ -58,6 +60,9 @@ const stepSchema = z.object({
   hash: hex,
   raw: hex,
 });
+
+/** What a step's line has beside the step. */
+type Basis<Plan> = { plan?: Plan; decisions?: Record<string, string | number> };
 
 /** The last step, signed anew under its nonce. */
 const resignedSchema = stepSchema.extend({ replaces: hex });
@@ -96,6 +101,8 @@ export class Journal<Plan> implements JournalContent<Plan> {
   readonly steps: JournalStep[];
   readonly #file: number;
   #seen: number;
+  /** What is new since the last step was signed. */
+  #basis: Basis<Plan> = {};
 
   private constructor(path: string, file: number, content: JournalContent<Plan>) {
     this.path = path;
@@ -150,22 +157,23 @@ export class Journal<Plan> implements JournalContent<Plan> {
     return new Journal(path, openSync(path, 'a'), content);
   }
 
-  /** For steps that are not in the journal yet; the others are held against what was sent. */
-  recordPlan(plan: Plan): void {
-    writeLine(this.#file, { plan });
+  /** For steps that are not signed yet; the others are held against what was sent. On disk with the next one. */
+  replan(plan: Plan): void {
     this.header.plan = plan;
+    this.#basis.plan = plan;
   }
 
-  recordDecision(decision: string, value: string | number): void {
-    writeLine(this.#file, { decision, value });
+  /** On disk with the step that is signed next, which rests on it. */
+  decide(decision: string, value: string | number): void {
     this.decisions.set(decision, value);
+    this.#basis.decisions = { ...this.#basis.decisions, [decision]: value };
   }
 
   /** Returns once the line is on disk. */
   recordStep(step: JournalStep): void {
     if (step.step !== this.steps.length) throw new Error(`step ${step.step} is out of order`);
     const { earlier: _, ...line } = step;
-    writeLine(this.#file, line);
+    this.#writeStep(line);
     this.steps.push(step);
   }
 
@@ -176,8 +184,13 @@ export class Journal<Plan> implements JournalContent<Plan> {
       throw new Error(`step ${step.step} is not the last one`);
     }
     const { earlier: _, ...line } = step;
-    writeLine(this.#file, { ...line, replaces: last.hash });
+    this.#writeStep({ ...line, replaces: last.hash });
     this.steps[this.steps.length - 1] = { ...step, earlier: [...last.earlier, last.hash] };
+  }
+
+  #writeStep(line: object): void {
+    writeLine(this.#file, { ...line, ...this.#basis });
+    this.#basis = {};
   }
 
   /** Once is enough. */
@@ -208,8 +221,18 @@ function finished(text: string): string {
 }
 
 function parse<Plan>(path: string, text: string, plan: z.ZodType<Plan>): JournalContent<Plan> {
-  // Takes the place of the header's plan: prices that were stated anew.
-  const replanSchema = z.object({ plan });
+  const basis = {
+    plan: plan.optional(),
+    decisions: z.record(z.string(), decisionValue).optional(),
+  };
+  const lineSchema = z.union([
+    resignedSchema.extend(basis),
+    stepSchema.extend(basis),
+    minedSchema,
+    decisionSchema,
+    // A line of its own in older journals: prices that were stated anew.
+    z.object({ plan }),
+  ]);
   const lines = finished(text).split('\n').slice(0, -1);
   const [first, ...rest] = lines;
   const header = ownHeaderSchema
@@ -224,33 +247,32 @@ function parse<Plan>(path: string, text: string, plan: z.ZodType<Plan>): Journal
   const steps: JournalStep[] = [];
   let seen = -1;
   for (const [index, line] of rest.entries()) {
-    const entry = z
-      .union([decisionSchema, resignedSchema, stepSchema, replanSchema, minedSchema])
-      .safeParse(jsonOf(line));
+    const entry = lineSchema.safeParse(jsonOf(line));
     if (!entry.success)
       throw new DeployError(`the journal ${path} is damaged at line ${index + 2}`);
-    if ('plan' in entry.data) {
-      header.data.plan = entry.data.plan;
-    } else if ('decision' in entry.data) {
+    const lacks = () =>
+      new DeployError(`the journal ${path} lacks a step before line ${index + 2}`);
+    if ('plan' in entry.data && entry.data.plan !== undefined) header.data.plan = entry.data.plan;
+    if ('decision' in entry.data) {
       decisions.set(entry.data.decision, entry.data.value);
     } else if ('mined' in entry.data) {
       seen = entry.data.mined;
-      if (seen >= steps.length) {
-        throw new DeployError(`the journal ${path} lacks a step before line ${index + 2}`);
+      if (seen >= steps.length) throw lacks();
+    } else if ('step' in entry.data) {
+      const { plan: _, decisions: decided, ...signed } = entry.data;
+      for (const [name, value] of Object.entries(decided ?? {})) decisions.set(name, value);
+      if ('replaces' in signed) {
+        const { replaces, ...step } = signed;
+        const last = steps.at(-1);
+        if (last?.hash !== replaces || last.nonce !== step.nonce || last.step !== step.step) {
+          throw lacks();
+        }
+        steps[steps.length - 1] = { ...step, earlier: [...last.earlier, replaces] };
+      } else {
+        const { step, nonce } = signed;
+        if (step !== steps.length || nonce !== header.data.firstNonce + step) throw lacks();
+        steps.push({ ...signed, earlier: [] });
       }
-    } else if ('replaces' in entry.data) {
-      const { replaces, ...step } = entry.data;
-      const last = steps.at(-1);
-      if (last?.hash !== replaces || last.nonce !== step.nonce || last.step !== step.step) {
-        throw new DeployError(`the journal ${path} lacks a step before line ${index + 2}`);
-      }
-      steps[steps.length - 1] = { ...step, earlier: [...last.earlier, replaces] };
-    } else {
-      const { step, nonce } = entry.data;
-      if (step !== steps.length || nonce !== header.data.firstNonce + step) {
-        throw new DeployError(`the journal ${path} lacks a step before line ${index + 2}`);
-      }
-      steps.push({ ...entry.data, earlier: [] });
     }
   }
   return { path, header: header.data, decisions, steps, seen };

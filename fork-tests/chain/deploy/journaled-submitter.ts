@@ -114,7 +114,7 @@ export function submitJournaled(options: JournaledOptions): Submitter {
       const bound = next < journal.steps.length && next !== options.resign;
       if (known !== undefined && bound) return known as Awaited<ReturnType<typeof read>>;
       const value = await read();
-      journal.recordDecision(name, value);
+      journal.decide(name, value);
       return value;
     },
     flush: () => Promise.resolve(),
@@ -176,10 +176,12 @@ export async function signStep(
 ): Promise<JournalStep> {
   const nonce = journal.header.firstNonce + index;
   let { maxFee } = await gasPrice(client);
+  let tip = 0n;
   if (before !== undefined) {
-    // What a node asks of a transaction that takes another's place: a tenth more; an eighth is safe everywhere.
-    const least = ((parseTransaction(before.raw).maxFeePerGas ?? 0n) * 9n) / 8n + 1n;
+    const old = parseTransaction(before.raw);
+    const least = inItsPlace(old.maxFeePerGas ?? 0n);
     if (maxFee < least) maxFee = least;
+    tip = inItsPlace(old.maxPriorityFeePerGas ?? 0n);
   }
   const raw = await account.signTransaction({
     ...request,
@@ -188,7 +190,7 @@ export async function signStep(
     nonce,
     gas,
     maxFeePerGas: maxFee,
-    maxPriorityFeePerGas: 0n,
+    maxPriorityFeePerGas: tip,
   });
   const step: JournalStep = {
     step: index,
@@ -205,6 +207,9 @@ export async function signStep(
   else journal.recordResigned(step);
   return step;
 }
+
+/** What a node asks of a transaction that takes another's place, of cap and tip: a tenth more; an eighth does anywhere. */
+const inItsPlace = (fee: bigint): bigint => (fee * 9n) / 8n + 1n;
 
 /** Resolves when the deployer's next transaction is this step's. Throws when another one is in its place. */
 async function ourTurn(

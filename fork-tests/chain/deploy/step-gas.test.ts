@@ -54,11 +54,31 @@ test('each estimate is asked for at a block that has the step before, until the 
     { where: publishes, times: 2 },
     { fault: 'error', ...unknown },
   );
+  // In other words, from a node that tells nothing of that block either.
+  let lags = 0;
+  const other = here.proxy.on(
+    'eth_estimateGas',
+    {
+      times: 2,
+      where: (params) => {
+        const matches = !publishes(params) && params[1] !== undefined;
+        if (matches) lags += 1;
+        return matches;
+      },
+    },
+    { fault: 'error', code: -32_000, message: 'no state at that height', forwarded: false },
+  );
+  here.proxy.on(
+    'eth_getBlockByNumber',
+    { where: ([at]) => at !== 'latest' && lags > 0, times: 2 },
+    { fault: 'rewrite', rewrite: (reply) => ({ ...reply, result: null }) },
+  );
   // And one that says an old block itself.
   here.proxy.on('eth_blockNumber', {}, { fault: 'stale', blocks: 3 });
   const deployed = await here.call({ DEPLOY_PLAN_FILE: run.planFile });
   expect(deployed).toMatchObject({ code: 0, err: '' });
   expect(rule.hits).toBe(2);
+  expect(other.hits).toBe(2);
   expect(asked).toHaveLength(run.steps);
   const { startBlock } = run.deployment;
   expect(asked.slice(1)).toEqual(asked.slice(1).map((_, index) => startBlock + index));
@@ -102,5 +122,11 @@ test('a step whose fee cap gas has passed is named so, and signed anew when aske
   expect(await here.call(settings, '--restate')).toMatchObject({ code: 0, err: '' });
   expect(await nonceOf(here)).toBe(run.steps);
   const journal = Journal.read(`${here.deploymentFile}.journal`, planSchema);
-  expect(journal?.steps[4]?.earlier).toEqual([signed?.hash]);
+  const anew = journal?.steps[4];
+  expect(anew?.earlier).toEqual([signed?.hash]);
+  // A node's pool keeps what it has unless both rise.
+  const [before, after] = [signed, anew].map((step) => parseTransaction(step?.raw as Hex));
+  const tip = before?.maxPriorityFeePerGas ?? 0n;
+  expect(after?.maxFeePerGas).toBeGreaterThan((cap * 11n) / 10n);
+  expect(after?.maxPriorityFeePerGas).toBeGreaterThan((tip * 11n) / 10n);
 }, 120_000);

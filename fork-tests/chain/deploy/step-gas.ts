@@ -5,9 +5,15 @@
  *   has the last step, and a step gets at least what its sizes bound it by;
  * - what was signed before is compared with what it takes now, before its bytes go out again.
  */
-import { type Address, type Hex, type LocalAccount, parseTransaction } from 'viem';
+import {
+  type Address,
+  BlockNotFoundError,
+  type Hex,
+  type LocalAccount,
+  parseTransaction,
+} from 'viem';
 import { describeRevert, revertDataOf } from '../../../contracts-abi/revert.ts';
-import { estimateGas, reasonOf } from '../client.ts';
+import { estimateGas, type ReadClient, reasonOf } from '../client.ts';
 import { DeployError } from './errors.ts';
 import { executionBound } from './gas.ts';
 import type { JournalStep } from './journal.ts';
@@ -19,7 +25,7 @@ export type StepRequest = { to?: Address; data: Hex; value?: bigint; gas?: bigin
 /** `since`: the block of the last step that was seen mined; zero before. */
 export type Stepping = Settling & { account: LocalAccount; since: bigint };
 
-/** What nodes say of a block that they do not have yet. */
+/** What nodes say of a block that they do not have yet; where one says it otherwise it is asked for the block. */
 const UNKNOWN_BLOCK =
   /unknown block|(header|block)\b.*(not found|not be found|out ?of ?range|requested was)/i;
 
@@ -70,7 +76,7 @@ async function estimateStep(
       if (isNoAnswer(cause)) throw cause;
       const data = revertDataOf(cause);
       const reason = data === null ? reasonOf(cause) : describeRevert(data);
-      if (data !== null || !UNKNOWN_BLOCK.test(reason)) {
+      if (data !== null || !(UNKNOWN_BLOCK.test(reason) || (await lacksBlock(client, at)))) {
         const { moved } = wordsOf(stepping);
         const advice = moved.errors.test(reason) ? `. ${moved.advice}` : '';
         throw new DeployError(
@@ -87,5 +93,16 @@ async function estimateStep(
       }
     }
     await pause(POLL_MS);
+  }
+}
+
+async function lacksBlock(client: ReadClient, blockNumber: bigint): Promise<boolean> {
+  try {
+    await client.getBlock({ blockNumber });
+    return false;
+  } catch (error) {
+    // expected of a node that lags
+    if (error instanceof BlockNotFoundError) return true;
+    throw error;
   }
 }
