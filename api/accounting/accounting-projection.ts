@@ -31,10 +31,12 @@ export function accountingProjection<DB extends AccountingTables>(
     prepare: (logs) => {
       const { transfers, trades } = rowsOf(logs, protocol);
       const ready = preparedRows(transfers);
-      return async (transaction) => {
-        const trx = transaction as unknown as Transaction<AccountingTables>;
-        await insertRows(trx, 'share_transfer', ready);
-        await addVolume(trx, await insertTrades(trx, trades));
+      return {
+        write: async (transaction) => {
+          const trx = transaction as unknown as Transaction<AccountingTables>;
+          await insertRows(trx, 'share_transfer', ready);
+          await addVolume(trx, await insertTrades(trx, trades));
+        },
       };
     },
     rollback: async (transaction, block) => {

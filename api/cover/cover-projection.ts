@@ -47,9 +47,11 @@ export function coverProjection<DB extends CoverTables>(deployment: Deployment):
         cover_payout: [],
       };
       for (const log of logs) readLog(log, rows);
-      return async (transaction) => {
-        const trx = transaction as unknown as Transaction<CoverTables>;
-        for (const table of COVER_TABLES) await insertRows(trx, table, rows[table]);
+      return {
+        write: async (transaction) => {
+          const trx = transaction as unknown as Transaction<CoverTables>;
+          for (const table of COVER_TABLES) await insertRows(trx, table, rows[table]);
+        },
       };
     },
     rollback: async (transaction, block) => {

@@ -34,21 +34,34 @@ export function cellOf(row: object, column: string): Cell {
 
 /** @param rows one or more, each with these columns. @throws as {@link cellOf} */
 export function cellTable(rows: readonly object[], names: readonly string[]): CellTable {
-  const columns = names.map((name) => columnOf(rows, name));
-  const size = sizeOf(columns);
-  const bytes = Buffer.allocUnsafe(rows.length * size);
-  for (const [index, row] of rows.entries()) {
-    let line = '';
+  const table =
+    tableOf(rows, names, (text) => text.length) ??
+    tableOf(rows, names, (text) => Buffer.byteLength(text));
+  // SQLite's length of a text ends at the first of these.
+  if (table === null || table.bytes.includes(0))
+    throw new Error('a row of an insert has text that cannot be written: it holds NUL');
+  return table;
+}
+
+/**
+ * @param lengthOf bytes of a text; or its characters, which take a fraction of the time to count
+ * @returns null where a text is not as many bytes long
+ */
+function tableOf(
+  rows: readonly object[],
+  names: readonly string[],
+  lengthOf: (text: string) => number,
+): CellTable | null {
+  const columns = names.map((name) => columnOf(rows, name, lengthOf));
+  const bytes = Buffer.alloc(rows.length * sizeOf(columns), FILL);
+  let start = 0;
+  for (const row of rows) {
     for (const { name, width, isMarked } of columns) {
       const content = contentOf((row as Row)[name] as Cell, isMarked);
-      const left = width - Buffer.byteLength(content);
-      line += left === 0 ? content : content + FILL.repeat(left);
+      if (bytes.write(content, start, width) !== lengthOf(content)) return null;
+      start += width;
     }
-    bytes.write(line, index * size);
   }
-  // SQLite's length of a text ends at the first of these.
-  if (bytes.includes(0))
-    throw new Error('a row of an insert has text that cannot be written: it holds NUL');
   return { bytes, rows: rows.length, columns };
 }
 
@@ -74,7 +87,11 @@ export function rowsOfCells({ bytes, rows, columns }: CellTable): RawBuilder<unk
     select ${sql.join(cells)} from at where true`;
 }
 
-function columnOf(rows: readonly object[], name: string): Column {
+function columnOf(
+  rows: readonly object[],
+  name: string,
+  lengthOf: (text: string) => number,
+): Column {
   let width = 0;
   let isNumber = true;
   let isMarked = false;
@@ -82,8 +99,8 @@ function columnOf(rows: readonly object[], name: string): Column {
     const cell = cellOf(row, name);
     if (typeof cell !== 'number') isNumber = false;
     if (cell === null || (typeof cell === 'string' && cell.endsWith(FILL))) isMarked = true;
-    const bytes = Buffer.byteLength(contentOf(cell, false));
-    if (bytes > width) width = bytes;
+    const length = lengthOf(contentOf(cell, false));
+    if (length > width) width = length;
   }
   return { name, width: isMarked ? width + MARK.length : width, isNumber, isMarked };
 }

@@ -35,6 +35,11 @@ export class ChainTail {
     return this.at(block) ?? (await this.hashNow(block));
   }
 
+  /** The lowest block that it tells of, once it was led up to that head. */
+  lowest({ block }: Header): number {
+    return Math.max(block - REACH, this.#floor);
+  }
+
   /** What the node says of a height now; null when it has no such block (yet). */
   async hashNow(block: number): Promise<Hex | null> {
     return (await this.#header({ blockNumber: BigInt(block) }))?.hash ?? null;
@@ -46,7 +51,7 @@ export class ChainTail {
    */
   async leadTo(head: Header): Promise<void> {
     if (this.at(head.block) === head.hash) return;
-    const below = Math.max(head.block - REACH, this.#floor);
+    const below = this.lowest(head);
     if (!(await this.#byNumber(below, head))) {
       this.#take(await this.#byParents(below, head));
     }

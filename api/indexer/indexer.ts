@@ -29,6 +29,7 @@ import { HeadWatch } from './head-watch.ts';
 import type { WriteTransaction } from './lead.ts';
 import type { Projection } from './projection.ts';
 import { Backlog, type Coming, RangeReader, type Run, type Step } from './range-reader.ts';
+import { allOf } from './routing.ts';
 import type { VaultSet, VaultTables } from './vault-set.ts';
 
 /** What the indexer itself keeps. */
@@ -340,17 +341,17 @@ export class Indexer<DB extends IndexerTables> {
     let cursor = from;
     await write(async (trx) => {
       const own = trx as unknown as Transaction<IndexerTables>;
-      for (const [index, { to, hash, logs, discovered }] of news.entries()) {
+      for (const { to, hash, logs, discovered } of news) {
         await vaults.apply(own, logs);
         if (discovered) {
           await vaults.load(own);
           await beginEpoch(own);
         }
-        for (const each of prepared[index] ?? []) await each(trx);
         if (to <= (cursor?.block ?? 0)) continue;
         cursor = { block: to, hash };
         await writeCheckpoint(own, cursor);
       }
+      for (const rows of allOf(prepared)) await rows.write(trx);
     });
     this.#cursor = cursor;
     if (news.some(({ logs }) => logs.length > 0)) this.#generation += 1;

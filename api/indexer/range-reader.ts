@@ -9,7 +9,7 @@ import type { Logger } from '../../runtime/logger.ts';
 import type { ChainTail, Header } from './chain-tail.ts';
 import type { Checkpoint } from './checkpoints.ts';
 import type { IndexedLog, Projection } from './projection.ts';
-import { Routing, type Write } from './routing.ts';
+import { type Prepared, Routing } from './routing.ts';
 import type { VaultSet } from './vault-set.ts';
 
 export type RangeOptions<DB> = {
@@ -30,7 +30,7 @@ export class Backlog {
   #logs = 0;
   #wake: (() => void) | null = null;
 
-  /** @param most logs; the answer that goes beyond is the last one until some are written. */
+  /** @param most logs; those that are on their way when an answer goes beyond it come on top. */
   constructor(most: number) {
     this.#most = most;
   }
@@ -65,6 +65,17 @@ export type Place = {
 /** A block further on as it was a moment ago: where the next range may end. */
 type Further = { block: number; hash: Hex | null };
 
+/** A range whose logs are on their way. */
+type Asked = {
+  from: number;
+  to: number;
+  hash: Hex;
+  place: Place;
+  further: Promise<Further>;
+  /** Null when the node refused the range and the next try is shorter. */
+  logs: Promise<IndexedLog[] | null>;
+};
+
 /** The logs of a range, of which it is not known yet whether the chain stood still meanwhile. */
 type Found<DB> = {
   to: number;
@@ -73,7 +84,7 @@ type Found<DB> = {
   discovered: boolean;
   /** Those of the rows, and what this range and those before it append. */
   vaults: ReadonlySet<Address>;
-  rows: Promise<Write<DB>[]>;
+  rows: Promise<Prepared<DB>>;
   known: Checkpoint | null;
   further: Further;
 };
@@ -83,12 +94,24 @@ export type Step<DB> = Pick<Found<DB>, 'to' | 'hash' | 'logs' | 'discovered' | '
 
 /** A range that is being read. Null: there is none. */
 export class Coming<DB> {
+  /** Once its logs were asked for; where the node refuses them, or they are asked for anew, it stays the first one. */
+  readonly asked: Promise<Asked | null>;
+  /** The range before it. */
+  readonly before: Promise<unknown>;
   readonly found: Promise<Found<DB> | null>;
   readonly step: Promise<Step<DB> | null>;
   /** Set once it is there and its logs are taken apart. */
   ready: Step<DB> | null = null;
 
-  constructor(found: Promise<Found<DB> | null>, verify: (found: Found<DB>) => Promise<void>) {
+  constructor(
+    before: Promise<unknown>,
+    asked: Promise<Asked | null>,
+    find: (asked: Asked) => Promise<Found<DB> | null>,
+    verify: (found: Found<DB>) => Promise<void>,
+  ) {
+    this.before = before;
+    this.asked = asked;
+    const found = asked.then((range) => (range === null ? null : find(range)));
     this.found = found;
     this.step = (async () => {
       const range = await found;
@@ -100,7 +123,8 @@ export class Coming<DB> {
       await step?.rows;
       this.ready = step;
     };
-    // Both are awaited in their turn, unless one before it fails first.
+    // All are awaited in their turn, unless one before it fails first.
+    asked.catch(() => undefined);
     found.catch(() => undefined);
     settle().catch(() => undefined);
   }
@@ -119,53 +143,75 @@ export class RangeReader<DB> {
 
   /** The range from `position` on, as long as the node takes it. */
   at(position: number, run: Run, place: Place): Coming<DB> {
-    return this.#coming(this.#findAt(position, run, place), run);
+    const asked = this.#ask(position, run.head, place);
+    const find = (range: Asked) => this.#found(range, run);
+    return new Coming(Promise.resolve(), asked, find, (range) => this.#verify(range, run));
   }
 
   /**
-   * The range after one that is being read: asked for as soon as the logs of that one are there, since they name the
-   * vaults. Whether these stand is found out meanwhile.
+   * The range after one that is being read: asked for while the node works on that one, as if that named no vaults, and
+   * anew where it does. Two are on their way at once, no more. Whether they stand is found out meanwhile.
    * @param cursor up to where the rows reach
    */
   after(before: Coming<DB>, run: Run, cursor: () => Checkpoint | null): Coming<DB> {
-    const find = async (): Promise<Found<DB> | null> => {
-      const found = await before.found;
-      if (found === null || found.to >= run.head.block) return null;
-      const end = { block: found.to, hash: found.hash };
+    const followOf = async (
+      end: Checkpoint,
+      vaults: ReadonlySet<Address>,
+      further: Further,
+    ): Promise<Asked | null> => {
+      if (end.block >= run.head.block) return null;
       // Of ranges that are read again the rows reach further already.
       const at = cursor();
       const known = at !== null && at.block > end.block ? at : end;
-      const { vaults, further } = found;
-      await run.backlog.room();
-      return await this.#findAt(found.to + 1, run, { vaults, known, further });
+      return await this.#ask(end.block + 1, run.head, { vaults, known, further });
     };
-    return this.#coming(find(), run);
+    const ask = async (): Promise<Asked | null> => {
+      const ahead = await before.asked;
+      if (ahead === null) return null;
+      await before.before;
+      await run.backlog.room();
+      const { to, hash, place, further } = ahead;
+      return await followOf({ block: to, hash }, place.vaults, await further);
+    };
+    const find = async (asked: Asked): Promise<Found<DB> | null> => {
+      const found = await before.found;
+      if (found === null) return null;
+      const { to, hash, vaults, further } = found;
+      const stands = asked.from === to + 1 && asked.place.vaults === vaults;
+      if (stands) return await this.#found(asked, run);
+      const anew = await followOf({ block: to, hash }, vaults, further);
+      return anew === null ? null : await this.#found(anew, run);
+    };
+    return new Coming(before.found, ask(), find, (range) => this.#verify(range, run));
   }
 
-  #coming(found: Promise<Found<DB> | null>, run: Run): Coming<DB> {
-    return new Coming(found, (range) => this.#verify(range, run));
+  /** Asks for a range, as long as the node may take. */
+  async #ask(from: number, head: Header, place: Place): Promise<Asked> {
+    const to = this.#endOf(from, head);
+    const hash = await this.#hashAt(to, place.further);
+    const next = this.#endOf(to + 1, head);
+    const further = this.#tail.hashOf(next).then((found) => ({ block: next, hash: found }));
+    const logs = this.#reader.read(this.#routing(place.vaults).filter, from, to);
+    // Both are awaited in their turn, unless one before them fails first.
+    further.catch(() => undefined);
+    logs.catch(() => undefined);
+    return { from, to, hash, place, further, logs };
   }
 
-  async #findAt(position: number, run: Run, place: Place): Promise<Found<DB>> {
-    for (;;) {
-      const found = await this.#find(position, run.head, place);
-      if (found === null) continue;
+  /** What the node tells of a range, or of a shorter one where it refuses that. */
+  async #found(asked: Asked, run: Run): Promise<Found<DB>> {
+    for (let range = asked; ; range = await this.#ask(range.from, run.head, range.place)) {
+      const logs = await range.logs;
+      if (logs === null) continue;
+      const found = await this.#take(range, logs);
       run.backlog.add(found.logs.length);
       return found;
     }
   }
 
-  /** Null when the node refused the range and the next try is shorter. */
-  async #find(from: number, head: Header, place: Place): Promise<Found<DB> | null> {
+  async #take({ to, hash, place, further }: Asked, told: IndexedLog[]): Promise<Found<DB>> {
     const { known } = place;
-    const to = this.#endOf(from, head);
-    const hash = await this.#hashAt(to, place.further);
-    const next = this.#endOf(to + 1, head);
-    const further = this.#tail.hashOf(next);
-    // Awaited below, unless the logs cannot be had.
-    further.catch(() => undefined);
-    let logs = await this.#reader.read(this.#routing(place.vaults).filter, from, to);
-    if (logs === null) return null;
+    let logs = told;
     const found = this.#options.vaults.newIn(logs, place.vaults);
     if (found.length > 0) logs = [...logs, ...(await this.#logsOf(found, to))].sort(inChainOrder);
     const vaults = found.length === 0 ? place.vaults : new Set([...place.vaults, ...found]);
@@ -177,7 +223,7 @@ export class RangeReader<DB> {
       vaults,
       rows: this.#prepare(vaults, logs),
       known,
-      further: { block: next, hash: await further },
+      further: await further,
     };
   }
 
@@ -190,8 +236,9 @@ export class RangeReader<DB> {
   }
 
   /** @throws when the chain moved under the read: the next run sees the reorg and starts from a sound place. */
-  async #verify({ to, hash, logs, known }: Found<DB>, { linked }: Run): Promise<void> {
-    await linked;
+  async #verify({ to, hash, logs, known }: Found<DB>, { head, linked }: Run): Promise<void> {
+    // Of blocks further below the head its tail says nothing.
+    if (to >= this.#tail.lowest(head)) await linked;
     this.#makeSureOfTail(logs);
     const before = known === null ? [] : [known];
     await Promise.all([{ block: to, hash }, ...before].map((each) => this.#makeSure(each)));
@@ -203,7 +250,7 @@ export class RangeReader<DB> {
   }
 
   /** Takes the logs apart once the next range has been asked for. */
-  #prepare(vaults: ReadonlySet<Address>, logs: readonly IndexedLog[]): Promise<Write<DB>[]> {
+  #prepare(vaults: ReadonlySet<Address>, logs: readonly IndexedLog[]): Promise<Prepared<DB>> {
     const rows = (async () => {
       await nextTurn();
       return this.#routing(vaults).prepare(logs);

@@ -1,10 +1,11 @@
 /** Which projection wants which log: by emitter and first topic together, never by topic alone. */
 import type { Address, Hex } from 'viem';
 import type { LogFilter } from '../../runtime/chain/read-logs.ts';
-import type { IndexedLog, Projection } from './projection.ts';
+import type { IndexedLog, Projection, Rows } from './projection.ts';
 import type { VaultSet } from './vault-set.ts';
 
-export type Write<DB> = ReturnType<Projection<DB>['prepare']>;
+/** Rows of some logs, by projection. */
+export type Prepared<DB> = ReadonlyMap<Projection<DB>, Rows<DB>>;
 
 export class Routing<DB> {
   readonly filter: LogFilter;
@@ -41,20 +42,47 @@ export class Routing<DB> {
   }
 
   /** What each projection that wants some of the logs writes of them. */
-  prepare(logs: readonly IndexedLog[]): Write<DB>[] {
-    return [...this.#sort(logs)].map(([projection, wanted]) => projection.prepare(wanted));
+  prepare(logs: readonly IndexedLog[]): Prepared<DB> {
+    return new Map(
+      [...this.#sort(logs)].map(([projection, wanted]) => [projection, projection.prepare(wanted)]),
+    );
   }
 
   /** The logs of each projection, in their order. */
   #sort(logs: readonly IndexedLog[]): Map<Projection<DB>, IndexedLog[]> {
     const sorted = new Map<Projection<DB>, IndexedLog[]>();
+    let last: { log: IndexedLog; wanted: IndexedLog[][] } | null = null;
     for (const log of logs) {
-      for (const projection of this.#wanting.get(log.address)?.get(log.topics[0] ?? '') ?? []) {
-        const wanted = sorted.get(projection);
-        if (wanted === undefined) sorted.set(projection, [log]);
-        else wanted.push(log);
+      // Most logs are as the one before them: to look them up costs more than to compare them.
+      if (last?.log.topics[0] !== log.topics[0] || last?.log.address !== log.address) {
+        last = { log, wanted: this.#listsOf(log, sorted) };
       }
+      for (const wanted of last?.wanted ?? []) wanted.push(log);
     }
     return sorted;
   }
+
+  /** Where a log goes: the list of each projection that wants it. */
+  #listsOf(log: IndexedLog, sorted: Map<Projection<DB>, IndexedLog[]>): IndexedLog[][] {
+    const wanting = this.#wanting.get(log.address)?.get(log.topics[0] ?? '') ?? [];
+    return wanting.map((projection) => {
+      const list = sorted.get(projection) ?? [];
+      sorted.set(projection, list);
+      return list;
+    });
+  }
+}
+
+/** The rows of ranges that follow one another, those of one projection as one where it can. */
+export function allOf<DB>(ranges: readonly Prepared<DB>[]): Rows<DB>[] {
+  const all = new Map<Projection<DB>, Rows<DB>[]>();
+  for (const range of ranges) {
+    for (const [projection, rows] of range) {
+      const own = all.get(projection);
+      const last = own?.pop();
+      if (own === undefined || last === undefined) all.set(projection, [rows]);
+      else own.push(...(last.joined === undefined ? [last, rows] : [last.joined(rows)]));
+    }
+  }
+  return [...all.values()].flat();
 }

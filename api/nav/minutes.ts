@@ -62,10 +62,12 @@ export function minutesOf(
       openings.set(valuation.basket.vault, valuation.value() ?? 0n);
       waiting.delete(valuation);
     }
+    // Most baskets have a fee and an age in common with others.
+    const feeIndexes = new Map<string, bigint>();
     for (const valuation of running) {
       const found = valuation.value();
       const touched = block.filter(({ pool, sqrtPrice }) => valuation.set(pool, sqrtPrice));
-      if (touched.length > 0) note(rows, valuation, time, found);
+      if (touched.length > 0) note(rows, valuation, time, found, feeIndexes);
     }
   }
   return { rows: [...rows.values()], openings };
@@ -87,12 +89,15 @@ function note(
   valuation: Valuation,
   time: number,
   found: bigint | null,
+  feeIndexes: Map<string, bigint>,
 ): void {
   const { basket } = valuation;
   if (time <= basket.genesisAt) return;
   const value = valuation.value();
   if (value === null) return;
-  const feeIndex = feeIndexOf(basket, time);
+  const age = `${basket.feeRate}:${basket.genesisAt}`;
+  const feeIndex = feeIndexes.get(age) ?? feeIndexOf(basket, time);
+  feeIndexes.set(age, feeIndex);
   const left = navAt(value, feeIndex);
   const before = found === null ? left : navAt(found, feeIndex);
   const high = left > before ? left : before;

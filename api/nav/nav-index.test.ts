@@ -85,7 +85,7 @@ async function apply(
   logs: readonly IndexedLog[],
 ): Promise<void> {
   const { prepare } = index.projection<Tables>();
-  await store.db.transaction().execute(prepare(logs));
+  await store.db.transaction().execute(prepare(logs).write);
 }
 
 async function rollBack(

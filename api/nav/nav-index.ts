@@ -9,7 +9,7 @@ import type { Transaction } from 'kysely';
 import type { Address } from 'viem';
 import type { Catalog } from '../catalog/catalog.ts';
 import { type Checkpoint, latestCheckpoint } from '../indexer/checkpoints.ts';
-import type { Projection } from '../indexer/projection.ts';
+import type { Projection, Rows } from '../indexer/projection.ts';
 import { type CatchUpOptions, catchUp, timeAt } from './catch-up.ts';
 import { MINUTE, minutesOf, type Swap, startOf } from './minutes.ts';
 import { dropAll, openings, replaceMinutes, writeOpening } from './nav-store.ts';
@@ -20,6 +20,8 @@ import { allKnown, HeldTape, loadTape } from './tape-store.ts';
 import { type NavBasket, navBasketOf, Valuation } from './valuation.ts';
 
 type Trx = Transaction<NavTables>;
+
+type SwapRows<DB> = Rows<DB> & { swaps: readonly Swap[] };
 
 export class NavIndex {
   readonly #options: CatchUpOptions;
@@ -80,11 +82,17 @@ export class NavIndex {
         return pools();
       },
       topics: PRICE_TOPICS,
-      prepare: (logs) => {
-        const swaps = swapsIn(logs, this.#pools);
-        return (trx) => this.#apply(trx as unknown as Trx, swaps);
-      },
+      prepare: (logs) => this.#rowsOf<DB>(swapsIn(logs, this.#pools)),
       rollback: (trx, block) => this.#rollback(trx as unknown as Trx, block),
+    };
+  }
+
+  /** As one with what comes next: every write computes all minutes from its first swap on. */
+  #rowsOf<DB>(swaps: readonly Swap[]): SwapRows<DB> {
+    return {
+      swaps,
+      write: (trx) => this.#apply(trx as unknown as Trx, swaps),
+      joined: (next) => this.#rowsOf([...swaps, ...(next as SwapRows<DB>).swaps]),
     };
   }
 

@@ -87,27 +87,29 @@ export function orderProjection<DB extends OrderTables>(deployment: Deployment):
     name: 'orders',
     addresses: [deployment.exitEscrow, deployment.limitEscrow],
     topics: [...new Set(EVENTS.map((item) => toEventSelector(item as never)))],
-    prepare: (logs) => async (transaction) => {
-      const trx = transaction as unknown as Transaction<OrderTables>;
-      for (const log of logs) {
-        const change = changeOf(log, deployment);
-        if (change === null) continue;
-        if (change.tag === 'opened') {
-          await trx
-            .insertInto('order_index')
-            .values(change.row)
-            .onConflict((conflict) => conflict.columns(['escrow', 'id']).doNothing())
-            .execute();
-        } else {
-          await trx
-            .updateTable('order_index')
-            .set({ closed_block: log.block, closed_as: change.as })
-            .where('escrow', '=', getAddress(log.address))
-            .where('id', '=', change.id)
-            .execute();
+    prepare: (logs) => ({
+      write: async (transaction) => {
+        const trx = transaction as unknown as Transaction<OrderTables>;
+        for (const log of logs) {
+          const change = changeOf(log, deployment);
+          if (change === null) continue;
+          if (change.tag === 'opened') {
+            await trx
+              .insertInto('order_index')
+              .values(change.row)
+              .onConflict((conflict) => conflict.columns(['escrow', 'id']).doNothing())
+              .execute();
+          } else {
+            await trx
+              .updateTable('order_index')
+              .set({ closed_block: log.block, closed_as: change.as })
+              .where('escrow', '=', getAddress(log.address))
+              .where('id', '=', change.id)
+              .execute();
+          }
         }
-      }
-    },
+      },
+    }),
     rollback: async (transaction, block) => {
       const trx = transaction as unknown as Transaction<OrderTables>;
       await trx.deleteFrom('order_index').where('opened_block', '>', block).execute();

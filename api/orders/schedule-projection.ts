@@ -25,9 +25,11 @@ export function scheduleProjection<DB extends ScheduleTables>(
     name: 'schedules',
     addresses: [deployment.scheduleEscrow],
     topics: TOPICS,
-    prepare: (logs) => async (transaction) => {
-      for (const log of logs) await applyOne(transaction as unknown as Db, log);
-    },
+    prepare: (logs) => ({
+      write: async (transaction) => {
+        for (const log of logs) await applyOne(transaction as unknown as Db, log);
+      },
+    }),
     rollback: async (transaction, block) => {
       const trx = transaction as unknown as Db;
       await trx.deleteFrom('schedule_index').where('opened_block', '>', block).execute();

@@ -476,6 +476,63 @@ describe('the rows', () => {
     const named = (rows: string) => rows.split('\n').filter((row) => !row.includes('"deployment"'));
     expect(named(await freshRows(fewer))).toEqual(named(await freshRows()));
   });
+
+  test('of a basket that a range names are whole, though the next range is asked for meanwhile', async () => {
+    const { registry, baskets, startBlock } = fork.deployment;
+    const fewer = {
+      ...fork.deployment,
+      baskets: baskets.filter(({ ticker }) => ticker !== 'HEALTH'),
+    };
+    const moved = await fork.client.getLogs({ address: story.vault, fromBlock: 0n });
+    const blocks = [...new Set(moved.map(({ blockNumber }) => Number(blockNumber)))];
+    // The block before one with transfers of the basket ends the first range, and names it.
+    const at =
+      (blocks.find((block) => block > startBlock + 1 && !blocks.includes(block - 1)) ?? 0) - 1;
+    const { hash, timestamp } = await fork.client.getBlock({ blockNumber: BigInt(at) });
+    const appended = {
+      address: registry.toLowerCase(),
+      topics: [APPENDED, addressWord(story.vault)],
+      data: '0x',
+      blockNumber: hexBlock(at),
+      blockHash: hash,
+      blockTimestamp: hexBlock(Number(timestamp)),
+      transactionHash: addressWord(registry),
+      logIndex: hexBlock(9_000),
+    };
+    rewriteLogs((logs, { fromBlock, toBlock, address }) => [
+      ...logs.filter(
+        ({ topics }) => topics[0] !== APPENDED || topics[1] !== addressWord(story.vault),
+      ),
+      ...(address.some((each) => each.toLowerCase() === registry.toLowerCase()) &&
+      Number(fromBlock) <= at &&
+      at <= Number(toBlock)
+        ? [appended]
+        : []),
+    ]);
+    const ahead = await index({
+      deployment: fewer,
+      through: proxy.url,
+      maxRange: at - startBlock + 1,
+    });
+    const ask = ahead.client.request as unknown as (call: { method: string }) => Promise<unknown>;
+    let underWay = 0;
+    let most = 0;
+    const watched = async (call: { method: string }): Promise<unknown> => {
+      if (call.method !== 'eth_getLogs') return await ask(call);
+      underWay += 1;
+      most = Math.max(most, underWay);
+      try {
+        return await ask(call);
+      } finally {
+        underWay -= 1;
+      }
+    };
+    Object.assign(ahead.client, { request: watched });
+    await ahead.catchUp();
+    expect(most).toBe(2);
+    const sharesOnly = (rows: string) => rows.split('\n').filter((row) => row.includes('"sender"'));
+    expect(sharesOnly(await ahead.dump())).toEqual(sharesOnly(await freshRows()));
+  });
 });
 
 describe('an index that is interrupted', () => {
