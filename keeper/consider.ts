@@ -10,7 +10,7 @@ import { considerArming } from './consider-arming.ts';
 import { holdBack, sendForeign } from './consider-foreign.ts';
 import type { DecisionTag } from './context.ts';
 import { dutyTerms } from './duty-terms.ts';
-import { noteWhetherKnown } from './made-up.ts';
+import { noteWhetherKnown, wasOvertaken } from './made-up.ts';
 import type { TickContext } from './tick-context.ts';
 import { applyEvent, decide, usdgText } from './outcome.ts';
 import type { FillVerdict } from './policy/fill.ts';
@@ -140,6 +140,9 @@ export async function consider(
     });
   if (verdict.tag === 'short_fee') {
     const detail = `gains ${usdgText(verdict.gainUsdg)}, not ${usdgText(verdict.leastUsdg)}`;
+    if (await wasOvertaken(context, variant, simulation.returned)) {
+      return ends('closed', `some of it was paid meanwhile: ${detail}`, { tag: 'not_due' });
+    }
     context.distrust(variant.source, `short_fee:${jobKey}`);
     return ends('short_fee', detail, {
       tag: 'failed',

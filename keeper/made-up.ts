@@ -1,4 +1,5 @@
 /** Which sources make ids up: policy/unknown-ids.ts over the sources of a tick, with distrust as its end. */
+import type { Hex } from 'viem';
 import type { OrderReader } from './chain/order.ts';
 import type { Simulation } from './chain/simulate.ts';
 import type { World } from './chain/world.ts';
@@ -85,4 +86,19 @@ export async function noteWhetherKnown(
   const names = (work: Work): boolean =>
     isCover(work) && work.positions.some((position) => position > count);
   madeUp.unknown(variants.filter(names), timestamp);
+}
+
+/**
+ * Whether somebody else has paid some of a payout's positions since it was listed, so that it earns less than it was
+ * told to: that is no lie. `returned`: by `payout`, how many it pays before what it pays us.
+ */
+export async function wasOvertaken(
+  { orders }: { orders: Pick<OrderReader, 'positionCount'> },
+  work: Work,
+  returned: Hex,
+): Promise<boolean> {
+  if (work.type !== 'payout' || returned.length !== 2 + 64 * 2) return false;
+  if (BigInt(returned.slice(0, 66)) >= work.positions.length) return false;
+  const count = await orders.positionCount(work.contract);
+  return count !== null && work.positions.every((position) => position <= count);
 }

@@ -1,5 +1,5 @@
 /** A weekend on which hundreds hold cover, one of whom, and one underwriter, no USDG can be sent to. */
-import { type Address, zeroAddress } from 'viem';
+import { type Address, encodeFunctionData, zeroAddress } from 'viem';
 import { afterEach, expect, test } from 'vitest';
 import { USD } from '../../contracts-abi/constants.ts';
 import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
@@ -9,11 +9,15 @@ import { useApi } from '../api/use-api.ts';
 import { write } from '../chain/client.ts';
 import { useFork } from '../harness/fork.ts';
 import { claimCredits, eventsOf, judgeWeekend, moneyOf, sellToCrowd } from './cover-crowd.ts';
-import { launchKeeper, stopKeepers, until } from './use-keeper.ts';
+import { startJobServer, stopJobServers } from './job-server.ts';
+import { launchKeeper, metricOf, stopKeepers, until } from './use-keeper.ts';
 
 const fork = useFork();
 const api = useApi(fork);
-afterEach(stopKeepers);
+afterEach(async () => {
+  await stopKeepers();
+  await stopJobServers();
+});
 
 const TICKER = 'MAG7';
 /** More than one answer of the api lists. */
@@ -102,3 +106,56 @@ test.for(['api', 'own'] as const)(
     await until('what pays is paid', async () => (await paid()) === 4);
   },
 );
+
+test('a source whose payouts somebody else has paid a part of meanwhile told no lie, and is asked again', async () => {
+  const { week, vault, close, settle, sold } = await sellToCrowd(fork, TICKER, 60);
+  const market = { address: fork.deployment.coverMarket, abi: coverMarketAbi } as const;
+  const { account } = fork.accounts.bob;
+  await warpTo(close);
+  await write(fork.client, account, {
+    ...market,
+    functionName: 'snapshot',
+    args: [week, vault, zeroAddress],
+  });
+  await warpTo(settle);
+  await write(fork.client, account, {
+    ...market,
+    functionName: 'settle',
+    args: [week, vault, zeroAddress],
+  });
+  const ids = sold.map(({ positionId }) => positionId);
+  const payout = (positions: readonly bigint[]) =>
+    ({ ...market, functionName: 'payout', args: [positions, zeroAddress] }) as const;
+  const listed = [];
+  // Three that pay less than they say drop a source.
+  for (const positions of [ids.slice(0, 20), ids.slice(20, 40), ids.slice(40)]) {
+    const { result } = await fork.client.simulateContract({ ...payout(positions), account });
+    listed.push({
+      type: 'payout',
+      contract: market.address,
+      id: String(positions[0]),
+      ticker: TICKER,
+      vault,
+      week,
+      feeUsdg: String(result[1]),
+      tx: { to: market.address, data: encodeFunctionData(payout(positions)), value: '0' },
+    });
+    await write(fork.client, account, payout(positions.slice(1, 2)));
+  }
+  const source = await startJobServer();
+  source.payouts(listed);
+  const keeper = await launchKeeper(fork, [source.url]);
+  await keeper.tick();
+  expect(await metricOf(keeper, 'decisions_total', '"closed"')).toBe(3);
+  expect(await metricOf(keeper, 'sources_dropped_total')).toBe(0);
+  // Whoever names positions that nobody bought lies, as before.
+  const [first] = ids;
+  const made = payout([first ?? 0n, 10n ** 12n]);
+  source.payouts([
+    { ...listed[0], feeUsdg: '9000000', tx: { ...listed[0]?.tx, data: encodeFunctionData(made) } },
+  ]);
+  await until('the lie is told', async () => {
+    await keeper.tick();
+    return (await metricOf(keeper, 'decisions_total', '"short_fee"')) > 0;
+  });
+});
