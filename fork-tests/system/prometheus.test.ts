@@ -133,7 +133,7 @@ describe('Prometheus', () => {
       exp_labels: {},
       exp_annotations: {
         summary:
-          "1 baskets' week of cover missed a snapshot: everybody is given back what he put in.",
+          "A basket's week of cover missed a snapshot: everybody is given back what he put in.",
         look: "The keeper's log around the close and the settlement; who voids it is paid.",
       },
     };
@@ -153,14 +153,16 @@ describe('Prometheus', () => {
             interval: '30s',
             // Due from the fifth minute on, for an hour; then it is missed.
             input_series: [
-              { series: of('waits_seconds', 'snapshot'), values: '0x9 0+30x119 0x60' },
-              { series: of('due', 'void'), values: '0x129 1x60' },
+              { series: of('waits_seconds', 'snapshot'), values: '0x9 0+30x119 0x180' },
+              // Voided within seconds; the gauge forgets it after a minute.
+              { series: of('waits_seconds', 'void'), values: '0x129 1 31 0x180' },
             ],
             alert_rule_test: [
               at(19, 'CoverSnapshotWaits', []),
               at(25, 'CoverSnapshotWaits', [waits]),
               at(63, 'CoverWeekMissed', []),
               at(70, 'CoverWeekMissed', [missed]),
+              at(140, 'CoverWeekMissed', []),
               at(75, 'CoverSnapshotWaits', []),
             ],
           },
