@@ -1,6 +1,6 @@
 /** Requests of the cover routes (interface.md section 4; wire.md, Cover rules). */
 import { z } from 'zod';
-import { COVER_PRICE_STEP, MAX_SESSION_COVER_PRICE, USD } from '../../contracts-abi/constants.ts';
+import { MAX_SESSION_COVER_PRICE, USD } from '../../contracts-abi/constants.ts';
 import { decimalTextOf, parseDecimal } from '../../contracts-abi/rounding.ts';
 import { addressSchema, uintDigitsSchema } from '../../runtime/schema.ts';
 import { boundFault, rangeFault, TERMS } from '../cover/terms.ts';
@@ -31,13 +31,20 @@ const coverUsdSchema = z
   .max(MOST_COVER_USD, `expected at most ${MOST_COVER_USD} dollars of cover`)
   .meta({ description: 'Cover in whole dollars.' });
 
-/** Dollars per $1,000 as a JSON number: USDG base units. */
-const priceSchema = z
+/** Dollars per $1,000. */
+const dollarsSchema = z
   .number({ error: 'expected dollars per $1,000 as a number' })
   .positive('expected a price above zero')
-  .max(1_000, 'expected at most 1000 dollars per $1,000')
-  .transform((price) => parseDecimal(decimalTextOf(price), 6) ?? 0n)
+  .max(1_000, 'expected at most 1000 dollars per $1,000');
+/** USDG base units; what is below one of them is left out. */
+const priceOf = (dollars: number): bigint => parseDecimal(decimalTextOf(dollars), 6) ?? 0n;
+
+const maxPriceSchema = dollarsSchema
+  .transform(priceOf)
   .refine((price) => price > 0n, 'expected a price of at least 0.000001 dollars');
+const centsSchema = dollarsSchema
+  .refine((dollars) => /^\d+(\.\d{1,2})?$/.test(decimalTextOf(dollars)), 'expected whole cents')
+  .transform(priceOf);
 
 /** Digits in a query, a number from a tool. */
 function inQuery<S extends z.ZodType>(schema: S) {
@@ -109,7 +116,7 @@ export const coverRequest = z
     fromBps: fromSchema.optional(),
     toBps: toSchema.optional(),
     coverUsd: coverUsdSchema.optional(),
-    maxPricePer1k: priceSchema.optional().meta({
+    maxPricePer1k: maxPriceSchema.optional().meta({
       type: 'number',
       description:
         "Take alone: dearest offer to take, dollars per $1,000; never above the session's 3% ceiling.",
@@ -117,8 +124,7 @@ export const coverRequest = z
     allowPartial: z.boolean('expected true or false').optional().meta({
       description: 'Take alone: buy what the book has when it holds less than coverUsd.',
     }),
-    pricePer1k: priceSchema
-      .refine((price) => price % COVER_PRICE_STEP === 0n, 'expected whole cents')
+    pricePer1k: centsSchema
       .refine(
         (price) => price <= MAX_SESSION_COVER_PRICE,
         `expected at most ${MAX_SESSION_COVER_PRICE / USD} dollars per $1,000`,

@@ -298,7 +298,9 @@ describe('an agent', () => {
     ]) {
       expectError(await take(body), 400, 'BAD_REQUEST');
     }
-    expectError(await request({ pricePer1k: 10.005 }), 400, 'BAD_REQUEST', /whole cents/);
+    for (const pricePer1k of [10.005, 10.000_000_1, 30.000_000_1, 0.010_000_000_1]) {
+      expectError(await request({ pricePer1k }), 400, 'BAD_REQUEST', /whole cents/);
+    }
     expectError(await request({ pricePer1k: 30.01 }), 400, 'BAD_REQUEST');
     expectError(await request({ maxPricePer1k: 30 }), 400, 'BAD_REQUEST');
     expectError(await cover({ action: 'cancel' }), 400, 'BAD_REQUEST', /listingId/);
