@@ -2,6 +2,7 @@
 import { type Address, numberToHex, parseEventLogs } from 'viem';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
+import { readCoverMoments } from '../../keeper/housekeeping/cover-times.ts';
 import { useApi } from '../api/use-api.ts';
 import { useFork } from '../harness/fork.ts';
 import { takeCover } from './chain-orders.ts';
@@ -160,6 +161,24 @@ describe('a cover week', () => {
     const lost = losses.reduce((sum, { loss }) => sum + loss, 0n);
     expect(await keeper.journal.dutyLoss(0)).toBe(lost);
     expect(lost).toBeLessThanOrEqual(1_000_000n);
+  });
+
+  test('wakes the keeper at its moments, though half a year of others is published', async () => {
+    const published = await fork.client.readContract({
+      ...market(),
+      functionName: 'publishedWeeks',
+    });
+    expect(published.filter((id) => id > week).length).toBeGreaterThan(8);
+    for (const time of [close - 30, settle - 30]) {
+      const moments = await readCoverMoments(
+        fork.client,
+        fork.deployment.coverMarket,
+        5_000,
+        time * 1_000,
+      );
+      expect(moments).toContainEqual({ week, what: 'settle', atMs: settle * 1_000 });
+      expect(moments).toContainEqual({ week, what: 'close', atMs: close * 1_000 });
+    }
   });
 
   test('whose duty costs more than the budget is left, and the journal, the readiness and the metrics say so', async () => {

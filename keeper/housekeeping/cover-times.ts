@@ -21,13 +21,16 @@ export function momentsAhead(
     .toSorted((a, b) => a.atMs - b.atMs);
 }
 
-/** Weeks that matter: those behind us have had their snapshot or never will. */
-const NEWEST = 8;
+/** Weeks that are read at a time: those after them come long before they close. */
+const MOST_WEEKS = 8;
+const WEEK_MS = 7 * 86_400_000;
 
+/** Of the weeks that have not settled at `nowMs`, the earliest: months of them may be published ahead. */
 export async function readCoverMoments(
   client: PublicClient,
   market: Address,
   timeoutMs: number,
+  nowMs: number,
 ): Promise<CoverMoment[]> {
   const contract = { address: market, abi: coverMarketAbi } as const;
   const all = await within(
@@ -35,7 +38,11 @@ export async function readCoverMoments(
     timeoutMs,
     'publishedWeeks',
   );
-  const weeks = [...all].toSorted((a, b) => a - b).slice(-NEWEST);
+  // A week's id is its close / 7 days, and it settles within days of that.
+  const weeks = all
+    .filter((week) => (week + 2) * WEEK_MS > nowMs)
+    .toSorted((a, b) => a - b)
+    .slice(0, MOST_WEEKS);
   const times = await within(
     client.multicall({
       allowFailure: false,

@@ -108,7 +108,7 @@ export function createHousekeeping(parts: {
       name: 'cover',
       expression: '* * * * *',
       run: coverClock({
-        read: () => readCoverMoments(client, deployment.coverMarket, config.RPC_TIMEOUT_MS),
+        read: () => readCoverMoments(client, deployment.coverMarket, config.RPC_TIMEOUT_MS, now()),
         nudge: parts.nudge,
         logger,
         now,
