@@ -1,16 +1,21 @@
 /** The dev wallet as an underwriter, what a warp says, and the local chain's book from one week to the next. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Address, erc20Abi } from 'viem';
 import { beforeEach, expect, test } from 'vitest';
 import { USD } from '../../contracts-abi/constants.ts';
 import { coverMarketAbi, protocolPauseAbi } from '../../contracts-abi/generated/index.ts';
 import { currentWeek, onMarket, usdgOf } from '../api/cover-agent.ts';
 import { write } from '../chain/client.ts';
+import { writeChainFiles } from '../chain/files.ts';
 import { type RollsOutcome, startCoverRolls } from '../chain/market/cover-rolls.ts';
 import type { Role } from '../chain/seed/accounts.ts';
 import { useFork } from '../harness/fork.ts';
 import { warp } from './market.ts';
 import type { DevWallet } from './open.ts';
 import { cancelListing, fill, offer, type OfferTerms, roll, sendBack } from './underwrite.ts';
+import { weekend } from './weekend.ts';
 
 const fork = useFork();
 const HOUR = 3_600;
@@ -129,6 +134,20 @@ test('a warp past the snapshot of sold cover says so, and no other does', async 
   const warned = await warp(wallet, past);
   expect(warned.warning).toMatch(new RegExp(`MAG7 of week ${week}.*only be voided`));
   expect(await warp(wallet, 600)).not.toHaveProperty('warning');
+});
+
+test('a weekend moves the price after the close, also where no cover of it was sold', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'wallet-'));
+  const deploymentFile = join(folder, 'deployment.json');
+  writeChainFiles(deploymentFile, fork.manifest);
+  const times: [string, number][] = [];
+  const move = { ticker: 'MAG7', percent: -5 };
+  for await (const { step, chainTime } of weekend({ ...wallet, deploymentFile }, move)) {
+    times.push([step, Date.parse(chainTime) / 1_000]);
+  }
+  rmSync(folder, { recursive: true });
+  expect(times.map(([step]) => step)).toEqual(['push', 'settle']);
+  expect(times[0]?.[1]).toBeGreaterThanOrEqual(close);
 });
 
 test('the local chain moves every listing on when a week is cut off, and once more in the next', async () => {

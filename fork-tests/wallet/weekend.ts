@@ -39,8 +39,9 @@ export async function* weekend(wallet: DevWallet, move?: Move): AsyncGenerator<W
   });
   const before = (await ofWeek()).filter(isUnfinished);
 
+  // Also where nothing was sold: what falls before the close is no fall of the weekend.
+  await passTime(wallet, times.close + PAST);
   if (before.some(({ outcome }) => outcome === 'open')) {
-    await passTime(wallet, times.close + PAST);
     const markets = await until('snapshot', ofWeek, ({ outcome }) => outcome !== 'open');
     yield await told('close', { week, markets: markets.map(outcomeWords) });
   }
