@@ -61,7 +61,8 @@ test(`${POSITIONS} positions are paid in batches, whoever cannot be paid keeps n
   const id = String(inner?.positionId);
   expect(await runWhy(id, keeper.env, (line) => said.push(line))).toBe(0);
   expect(said.join('\n')).toMatch(/^position \d+ is one of those in\n.*:payout:\d+\n[^]*executed/);
-  expect(await runWhy('999999', keeper.env, () => undefined)).toBe(1);
+  expect(await runWhy('999999', keeper.env, (line) => said.push(line))).toBe(1);
+  expect(said.at(-1)).toMatch(/never sent goes by its first position/);
   expect(await claimCredits(fork, crowd)).toEqual([]);
 });
 

@@ -57,6 +57,13 @@ export async function payoutsWith(
   return [...new Set(ids)].filter((id) => id !== position);
 }
 
+/** The journal has the positions of payouts that were sent alone. */
+function unknownText(id: string): string {
+  const unknown = 'the journal knows no job with this id';
+  if (isHex(id)) return unknown;
+  return `${unknown}; a payout that was never sent goes by its first position alone: /v1/cover/payouts names the positions of each`;
+}
+
 /** Returns the exit code: 0 when the journal knows the job. */
 export async function runWhy(
   id: string,
@@ -77,7 +84,7 @@ export async function runWhy(
       lines.push(`position ${id} is one of those in`, ...(await timelineText(journal, other)));
     }
     for (const line of lines) say(line);
-    if (lines.length === 0) say('the journal knows no job with this id');
+    if (lines.length === 0) say(unknownText(id));
     return lines.length === 0 ? 1 : 0;
   } finally {
     await store.close();
