@@ -17,8 +17,8 @@ import type { FillVerdict } from './policy/fill.ts';
 import { gate, type PatienceEvent } from './policy/patience.ts';
 import { judgeProfit } from './policy/profit.ts';
 import { type Considered, send, type Terms } from './send.ts';
-import { fingerprintOf, judgeVariants } from './variants.ts';
-import { isCover, isFill, kindOf, recurs, type Work } from './work.ts';
+import { fingerprintOf, judgeVariants, verdictOf } from './variants.ts';
+import { isCover, isFill, isStep, kindOf, recurs, type Work } from './work.ts';
 
 /**
  * @param variants the same job as told by each source that lists it, never empty
@@ -84,7 +84,9 @@ export async function consider(
     if (verdict.tag !== 'pays') return ends(...unprofitable(verdict, best));
   }
 
-  const { variant, simulation, verdict } = await judgeVariants(context, variants, world);
+  const judged = await judgeVariants(context, variants, world);
+  const { variant, simulation } = judged;
+  let { verdict } = judged;
   await noteWhetherKnown(context, variants, simulation, world);
   switch (simulation.tag) {
     case 'unavailable':
@@ -144,10 +146,16 @@ export async function consider(
       return ends('closed', `some of it was paid meanwhile: ${detail}`, { tag: 'not_due' });
     }
     context.distrust(variant.source, `short_fee:${jobKey}`);
-    return ends('short_fee', detail, {
-      tag: 'failed',
-      reason: `it pays less than promised: ${detail}`,
-    });
+    // A step has an hour and its calldata is our own: what a source says of its fee holds it up for no moment.
+    const measured = isStep(variant) ? verdictOf(context, variant, simulation, 0n, world) : verdict;
+    if (measured.tag === 'short_fee') {
+      return ends('short_fee', detail, {
+        tag: 'failed',
+        reason: `it pays less than promised: ${detail}`,
+      });
+    }
+    await decide(context, jobKey, 'short_fee', detail);
+    verdict = measured;
   }
   if (verdict.tag === 'send' && variant.type === 'foreign') {
     return sendForeign(context, { work: variant, simulation, verdict, world, ends, sends });

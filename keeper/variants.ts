@@ -38,12 +38,7 @@ export async function judgeVariants(
     );
     const verdict =
       simulation.tag === 'passed'
-        ? judgeFill(
-            { ...simulation, feeUsdg: feeReturned(variant, simulation.returned) },
-            variant.promisedUsdg,
-            world.market,
-            context.rules,
-          )
+        ? verdictOf(context, variant, simulation, variant.promisedUsdg, world)
         : null;
     const judged = { variant, simulation, verdict };
     const missedFloor = simulation.tag === 'reverted' && simulation.revert.tag === 'below_floor';
@@ -61,6 +56,18 @@ export async function judgeVariants(
   }
   if (kept === null) throw new Error('a job was considered without a variant');
   return kept;
+}
+
+/** Of work that passed, where it has to pay `promisedUsdg` and what it says itself. */
+export function verdictOf(
+  { rules }: Pick<KeeperContext, 'rules'>,
+  work: Work,
+  passed: Extract<Simulation, { tag: 'passed' }>,
+  promisedUsdg: bigint,
+  { market }: Pick<World, 'market'>,
+): FillVerdict {
+  const feeUsdg = feeReturned(work, passed.returned);
+  return judgeFill({ ...passed, feeUsdg }, promisedUsdg, market, rules);
 }
 
 /** Whether `judged` is the better answer where neither is sent: the one that lacks least, then the auction's. */

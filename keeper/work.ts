@@ -55,6 +55,8 @@ const COVER: ReadonlySet<WorkType> = new Set<CoverType>(['snapshot', 'settle', '
 
 export const isFill = (work: Work): work is Fill => FILLS.has(work.type);
 export const isCover = (work: Work): work is CoverWork => COVER.has(work.type);
+/** A snapshot, a settlement or a void. */
+export const isStep = (work: Work): boolean => isCover(work) && work.type !== 'payout';
 
 /** The kind of the transaction that executes it. */
 export function kindOf({ type }: Pick<Work, 'type'>): AttemptKind {

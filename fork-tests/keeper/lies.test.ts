@@ -1,6 +1,7 @@
 /**
  * An api that lies never gets a signature: the keeper's nonce stays zero, each lie is counted under its reason, the
- * api is not asked any more, and what an honest one lists is executed all the same.
+ * api is not asked any more, and what an honest one lists is executed all the same. But for the fee of a step, which is
+ * taken for what it pays.
  */
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,6 +12,7 @@ import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
 import { write } from '../chain/client.ts';
 import { useFork } from '../harness/fork.ts';
 import { payingTo, swappingTo, withData } from './bent-jobs.ts';
+import { takeCover } from './chain-orders.ts';
 import { useDueOrders } from './due-orders.ts';
 import { placeContract, takingCode, WORK_SELECTOR, workCall } from './foreign-contracts.ts';
 import { type JobServer, startJobServer, stopJobServers, type WireJob } from './job-server.ts';
@@ -204,6 +206,37 @@ describe('an api that lies about the cover market', () => {
     sides.liar.jobs([]);
     sides.liar.payouts(TICKERS.map((ticker) => bend(listed({ week, vault: fork.vault(ticker) }))));
     await expectDropped(sides, reason);
+  });
+});
+
+describe('an api that lies about the fee of a step', () => {
+  const market = () => ({ address: fork.deployment.coverMarket, abi: coverMarketAbi }) as const;
+
+  test('keeps nobody from taking it: a snapshot has an hour', async () => {
+    const vault = fork.vault('CORE');
+    const { week, close } = await takeCover(fork, vault);
+    await fork.warp(close - (await fork.now()));
+    const liar = await startJobServer();
+    const data = encodeFunctionData({
+      ...market(),
+      functionName: 'snapshot',
+      args: [week, vault, pad('0x', { size: 20 })],
+    });
+    const id = ((BigInt(week) << 160n) | BigInt(vault)).toString();
+    const tx = { to: market().address, data, value: '0' };
+    const step = { type: 'snapshot', contract: market().address, id, ticker: 'CORE', vault, week };
+    liar.payouts([{ ...step, feeUsdg: '9000000', tx }]);
+    const keeper = await launchKeeper(fork, [liar.url]);
+    await keeper.tick();
+    const args = [week, vault] as const;
+    const { outcome } = await fork.client.readContract({
+      ...market(),
+      functionName: 'marketOf',
+      args,
+    });
+    expect(outcome).toBe(1);
+    const [timeline] = await keeper.journal.timeline(id);
+    expect(timeline?.decisions.map(({ decision }) => decision)).toContain('short_fee');
   });
 });
 
