@@ -22,7 +22,7 @@ export function createKeeperMetrics(metrics: Metrics) {
     ),
     coverWaits: metrics.gauge(
       'cover_waits_seconds',
-      'How long the oldest of these has been listed, by type; 0 where there is none.',
+      'How long the oldest of these has been listed, by type; 0 where none was in the last minute.',
       ['type'],
     ),
     jobsMalformed: metrics.counter('jobs_malformed_total', 'Listed jobs that did not parse.'),

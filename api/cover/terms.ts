@@ -69,6 +69,6 @@ export function rangeFault({ fromBps, toBps }: Range): { path: keyof Range; why:
   if (fromBps < minFromBps) return { path: 'fromBps', why: `expected at least ${minFromBps} bps` };
   if (toBps > maxToBps) return { path: 'toBps', why: `expected at most ${maxToBps} bps` };
   return toBps < fromBps + minWidthBps
-    ? { path: 'toBps', why: `expected at least ${minWidthBps} bps above fromBps` }
+    ? { path: 'toBps', why: `expected at least ${minWidthBps} bps above fromBps, ${fromBps}` }
     : null;
 }
