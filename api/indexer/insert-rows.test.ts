@@ -73,6 +73,20 @@ it('writes many rows as it writes few', async () => {
   expect(many).toEqual(await dump('one'));
 });
 
+it.each([0, 300, 399])(
+  'keeps a text of more bytes than characters, though only row %i has one',
+  async (at) => {
+    const plain = rows.slice(1, 401).map((row): Row => ({ ...row, note: 'as wide as all' }));
+    const [first, second] = ['as wide as a株', 'ß'];
+    for (const note of [first, second]) {
+      const bent = plain.map((row, index): Row => (index === at ? { ...row, note } : row));
+      await store.db.deleteFrom('many').execute();
+      await insertRows(store.db, 'many', bent);
+      expect(await store.db.selectFrom('many').selectAll().execute()).toEqual(bent);
+    }
+  },
+);
+
 it('changes nothing of rows that are there already', async () => {
   const first = rows.slice(500, 900);
   await insertRows(store.db, 'many', first);
