@@ -47,9 +47,14 @@ export interface Submitter {
   /**
    * A value that later steps are built from and that is read off the chain or the clock: a submitter that can be
    * broken off and taken up again remembers the first answer. `name` is unique in a deployment; `guess` stands in
-   * where nothing is sent and so nothing can be read.
+   * where nothing is sent and so nothing can be read. `before`: the first answer, where a step that rests on it is signed
+   * anew.
    */
-  decide<T extends string | number>(name: string, read: () => Promise<T>, guess: T): Promise<T>;
+  decide<T extends string | number>(
+    name: string,
+    read: (before?: T) => Promise<T>,
+    guess: T,
+  ): Promise<T>;
   /** Resolves when everything is mined. Throws an Error that names each transaction which failed. */
   flush(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import { CHAIN_ID } from '../../../contracts-abi/constants.ts';
 import type { Deployment } from '../../../contracts-abi/deployment.ts';
 import type { ReadClient } from '../client.ts';
 import { writeWhole } from '../files.ts';
-import { compare } from './checks.ts';
+import { compare, DifferenceError } from './checks.ts';
 import {
   type CoverOutlook,
   coverOutlook,
@@ -18,8 +18,9 @@ import {
 } from './cover-depth.ts';
 import { DeployError } from './errors.ts';
 import { boundGas, funds, grouped } from './gas.ts';
-import { Journal, type JournalHeader } from './journal.ts';
-import { type SettledStep, submitJournaled } from './journaled-submitter.ts';
+import { Journal } from './journal.ts';
+import type { JournalHeader } from './journal-lines.ts';
+import { FormerMined, type SettledStep, submitJournaled } from './journaled-submitter.ts';
 import {
   alone,
   assertChain,
@@ -60,7 +61,14 @@ export async function deploy(
     const journal = await openJournal(client, account, config, sameChain, say);
     try {
       const resign = restate ? await restateJournal(client, account, journal, say) : undefined;
-      await deployThrough(client, account, config, journal, say, resign);
+      try {
+        await deployThrough(client, account, config, journal, say, resign);
+      } catch (error) {
+        // expected of a race: what waited was mined after all
+        if (!(error instanceof FormerMined)) throw error;
+        say('What was signed first is mined, and not what was to replace it: going on from there.');
+        await deployThrough(client, account, config, journal, say, undefined);
+      }
     } finally {
       journal.close();
     }
@@ -208,7 +216,15 @@ async function deployThrough(
   });
   const trusted = config.DEPLOY_TRUSTED_CODE;
   const deployed = await deployProtocol(client, submitter, account, plan, undefined, trusted);
-  await verifyDeployment(client, deployed.deployment, { ...deployed, plan, deployer }, trusted);
+  try {
+    await verifyDeployment(client, deployed.deployment, { ...deployed, plan, deployer }, trusted);
+  } catch (error) {
+    if (!(error instanceof DifferenceError)) throw error;
+    throw new DeployError(
+      `${error.message}\n  All steps are mined. A node that is behind sees such differences for a while: run the same command again`,
+      error,
+    );
+  }
   if (existsSync(config.DEPLOYMENT_FILE)) await assertSameFile(config, deployed.deployment);
   else writeWhole(config.DEPLOYMENT_FILE, deployed.deployment);
 

@@ -18,7 +18,7 @@ import type { Gift } from './cover-gift.ts';
 import type { CoverPlan } from './cover-plan.ts';
 import type { CoverState, CoverWeekTimes } from './cover-state.ts';
 import { DeployError } from './errors.ts';
-import type { JournalContent, JournalStep } from './journal.ts';
+import type { JournalContent, JournalStep } from './journal-lines.ts';
 
 /** What the journal of such a run begins with. `listings`: among how many baskets each cap was shared. */
 export const runSchema = z.object({

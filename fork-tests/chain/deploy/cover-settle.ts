@@ -13,7 +13,8 @@ import { type CoverCommand, type CoverPlan, partOf, planCover } from './cover-pl
 import { type CoverState, readCover } from './cover-state.ts';
 import { DeployError } from './errors.ts';
 import { passedCap } from './gas.ts';
-import { Journal, type JournalContent, type JournalStep } from './journal.ts';
+import { Journal } from './journal.ts';
+import type { JournalContent, JournalStep } from './journal-lines.ts';
 import { signStep } from './journaled-submitter.ts';
 import { coverJournalPath, type Say } from './operator.ts';
 import type { DeployConfig } from './options.ts';

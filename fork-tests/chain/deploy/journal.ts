@@ -23,66 +23,17 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Hex, isHex } from 'viem';
-import { z } from 'zod';
-import { deploymentSchema } from '../../../contracts-abi/deployment.ts';
-import { DeployError } from './errors.ts';
-
-const address = deploymentSchema.shape.usdg;
-const hex = z.custom<Hex>((value) => isHex(value), 'expected 0x and hex characters');
-
-const blockSchema = z.object({ number: z.int().nonnegative(), hash: hex });
-
-const ownHeaderSchema = z.object({
-  /** Whose key sends. */
-  deployer: address,
-  /** Nonce of the first step. */
-  firstNonce: z.int().nonnegative(),
-  /** A block from before the first step: what tells this chain from another with the same id. */
-  anchor: blockSchema,
-  /** The newest block when it began: one that a fork made for itself is no other chain's. Absent in older journals. */
-  head: blockSchema.optional(),
-});
-
-const decisionValue = z.union([z.string(), z.number()]);
-
-/** A line of its own in older journals. */
-const decisionSchema = z.object({ decision: z.string(), value: decisionValue });
-
-const stepSchema = z.object({
-  step: z.int().nonnegative(),
-  what: z.string(),
-  nonce: z.int().nonnegative(),
-  /** Null: a contract is created. */
-  to: address.nullable(),
-  value: z.string().regex(/^\d+$/),
-  dataHash: hex,
-  hash: hex,
-  raw: hex,
-});
-
-/** What a step's line has beside the step. */
-type Basis<Plan> = { plan?: Plan; decisions?: Record<string, string | number> };
-
-/** The last step, signed anew under its nonce. */
-const resignedSchema = stepSchema.extend({ replaces: hex });
-
-/** The step was seen mined. */
-const minedSchema = z.object({ mined: z.int().nonnegative() });
-
-export type JournalHeader<Plan> = z.infer<typeof ownHeaderSchema> & { plan: Plan };
-/** `earlier`: hashes of the same step as it was signed before. */
-export type JournalStep = z.infer<typeof stepSchema> & { earlier: readonly Hex[] };
-
-/** What a journal says; `path` is where it was found. */
-export type JournalContent<Plan> = {
-  readonly path: string;
-  readonly header: JournalHeader<Plan>;
-  readonly decisions: Map<string, string | number>;
-  readonly steps: JournalStep[];
-  /** Index of the last step that was seen mined; -1: none. */
-  readonly seen: number;
-};
+import type { Hex } from 'viem';
+import type { z } from 'zod';
+import {
+  type Basis,
+  type Former,
+  finished,
+  type JournalContent,
+  type JournalHeader,
+  type JournalStep,
+  parse,
+} from './journal-lines.ts';
 
 /** Whether anything may have left: without a step, damaged or not, nothing was ever signed. */
 export function hasSteps(path: string): boolean {
@@ -99,10 +50,14 @@ export class Journal<Plan> implements JournalContent<Plan> {
   readonly header: JournalHeader<Plan>;
   readonly decisions: Map<string, string | number>;
   readonly steps: JournalStep[];
+  readonly former: Map<Hex, Former<Plan>>;
+  readonly overruled: Basis<Plan>;
   readonly #file: number;
   #seen: number;
   /** What is new since the last step was signed. */
-  #basis: Basis<Plan> = {};
+  #basis: Basis<Plan>;
+  /** What the last step rests on. */
+  #onRecord: Omit<Former<Plan>, 'step'>;
 
   private constructor(path: string, file: number, content: JournalContent<Plan>) {
     this.path = path;
@@ -110,7 +65,11 @@ export class Journal<Plan> implements JournalContent<Plan> {
     this.header = content.header;
     this.decisions = content.decisions;
     this.steps = content.steps;
+    this.former = content.former;
+    this.overruled = content.overruled;
     this.#seen = content.seen;
+    this.#basis = { ...content.overruled };
+    this.#onRecord = { plan: content.header.plan, decisions: new Map(content.decisions) };
   }
 
   get seen(): number {
@@ -153,6 +112,8 @@ export class Journal<Plan> implements JournalContent<Plan> {
       decisions: new Map(),
       steps: [],
       seen: -1,
+      former: new Map(),
+      overruled: {},
     };
     return new Journal(path, openSync(path, 'a'), content);
   }
@@ -174,6 +135,7 @@ export class Journal<Plan> implements JournalContent<Plan> {
     if (step.step !== this.steps.length) throw new Error(`step ${step.step} is out of order`);
     const { earlier: _, ...line } = step;
     this.#writeStep(line);
+    this.former.clear();
     this.steps.push(step);
   }
 
@@ -184,13 +146,33 @@ export class Journal<Plan> implements JournalContent<Plan> {
       throw new Error(`step ${step.step} is not the last one`);
     }
     const { earlier: _, ...line } = step;
+    this.former.set(last.hash, { step: last, ...this.#onRecord });
     this.#writeStep({ ...line, replaces: last.hash });
     this.steps[this.steps.length - 1] = { ...step, earlier: [...last.earlier, last.hash] };
+  }
+
+  /**
+   * The last step's place was taken by bytes that it was signed with before: with them goes what they rest on. Returns
+   * once that is on disk; false where `mined` is none of them, or has the contents of the last ones.
+   */
+  fallBack(mined: Hex): boolean {
+    const last = this.steps.at(-1);
+    const former = this.former.get(mined);
+    if (last === undefined || former === undefined || hasContentsOf(last, former.step))
+      return false;
+    const { step, plan, decisions } = former;
+    this.header.plan = plan;
+    this.decisions.clear();
+    for (const [name, value] of decisions) this.decisions.set(name, value);
+    this.#basis = { plan, decisions: Object.fromEntries(decisions) };
+    this.recordResigned(step);
+    return true;
   }
 
   #writeStep(line: object): void {
     writeLine(this.#file, { ...line, ...this.#basis });
     this.#basis = {};
+    this.#onRecord = { plan: this.header.plan, decisions: new Map(this.decisions) };
   }
 
   /** Once is enough. */
@@ -215,78 +197,6 @@ function readWhole(path: string): string | null {
   }
 }
 
-/** The lines that were written to their end. */
-function finished(text: string): string {
-  return text.slice(0, text.lastIndexOf('\n') + 1);
-}
-
-function parse<Plan>(path: string, text: string, plan: z.ZodType<Plan>): JournalContent<Plan> {
-  const basis = {
-    plan: plan.optional(),
-    decisions: z.record(z.string(), decisionValue).optional(),
-  };
-  const lineSchema = z.union([
-    resignedSchema.extend(basis),
-    stepSchema.extend(basis),
-    minedSchema,
-    decisionSchema,
-    // A line of its own in older journals: prices that were stated anew.
-    z.object({ plan }),
-  ]);
-  const lines = finished(text).split('\n').slice(0, -1);
-  const [first, ...rest] = lines;
-  const header = ownHeaderSchema
-    .extend({ plan })
-    .safeParse(first === undefined ? null : jsonOf(first));
-  if (!header.success) {
-    throw new DeployError(
-      `the journal ${path} is damaged, or of another version: line 1 is not the plan of what is under way`,
-    );
-  }
-  const decisions = new Map<string, string | number>();
-  const steps: JournalStep[] = [];
-  let seen = -1;
-  for (const [index, line] of rest.entries()) {
-    const entry = lineSchema.safeParse(jsonOf(line));
-    if (!entry.success)
-      throw new DeployError(`the journal ${path} is damaged at line ${index + 2}`);
-    const lacks = () =>
-      new DeployError(`the journal ${path} lacks a step before line ${index + 2}`);
-    if ('plan' in entry.data && entry.data.plan !== undefined) header.data.plan = entry.data.plan;
-    if ('decision' in entry.data) {
-      decisions.set(entry.data.decision, entry.data.value);
-    } else if ('mined' in entry.data) {
-      seen = entry.data.mined;
-      if (seen >= steps.length) throw lacks();
-    } else if ('step' in entry.data) {
-      const { plan: _, decisions: decided, ...signed } = entry.data;
-      for (const [name, value] of Object.entries(decided ?? {})) decisions.set(name, value);
-      if ('replaces' in signed) {
-        const { replaces, ...step } = signed;
-        const last = steps.at(-1);
-        if (last?.hash !== replaces || last.nonce !== step.nonce || last.step !== step.step) {
-          throw lacks();
-        }
-        steps[steps.length - 1] = { ...step, earlier: [...last.earlier, replaces] };
-      } else {
-        const { step, nonce } = signed;
-        if (step !== steps.length || nonce !== header.data.firstNonce + step) throw lacks();
-        steps.push({ ...signed, earlier: [] });
-      }
-    }
-  }
-  return { path, header: header.data, decisions, steps, seen };
-}
-
-function jsonOf(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    // expected: a damaged file; the caller says which line
-    return null;
-  }
-}
-
 function writeLine(file: number, value: unknown): void {
   const line = JSON.stringify(value, (_, item: unknown) =>
     typeof item === 'bigint' ? item.toString() : item,
@@ -296,6 +206,10 @@ function writeLine(file: number, value: unknown): void {
     written += writeSync(file, bytes, written);
   }
   fsyncSync(file);
+}
+
+function hasContentsOf(one: JournalStep, other: JournalStep): boolean {
+  return one.to === other.to && one.value === other.value && one.dataHash === other.dataHash;
 }
 
 /** A renamed file is certain to be found only once its folder is on disk. */

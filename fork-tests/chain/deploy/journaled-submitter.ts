@@ -25,7 +25,7 @@ import { CHAIN_ID } from '../../../contracts-abi/constants.ts';
 import type { Submitter } from '../submitter.ts';
 import { DeployError } from './errors.ts';
 import { gasPrice, passedCap } from './gas.ts';
-import type { JournalStep } from './journal.ts';
+import type { JournalStep } from './journal-lines.ts';
 import { POLL_MS, pause, receiptOf, type Settling, sendUntilMined, wordsOf } from './settle.ts';
 import { gasLacked, gasLimit, lacksGas, type StepRequest } from './step-gas.ts';
 
@@ -46,6 +46,18 @@ export type SettledStep = {
   sent: boolean;
 };
 
+/**
+ * In the place of a step that was signed anew the old bytes are mined, with other contents. The journal says so by now:
+ * walked again, the steps are those of then.
+ */
+export class FormerMined extends DeployError {
+  constructor({ step, what }: JournalStep) {
+    super(
+      `step ${step + 1} (${what}) was mined as it was signed first, and not as it was signed anew: run the same command again, it goes on from there`,
+    );
+  }
+}
+
 export function submitJournaled(options: JournaledOptions): Submitter {
   const { account, journal } = options;
   let next = 0;
@@ -65,6 +77,7 @@ export function submitJournaled(options: JournaledOptions): Submitter {
     const receipt = await settle(stepping, step, request, fresh);
     since = receipt.blockNumber;
     journal.recordMined(index);
+    if (journal.fallBack(receipt.transactionHash)) throw new FormerMined(step);
     if (receipt.status !== 'success') {
       throw new DeployError(
         `step ${index + 1} (${what}) was mined and reverted: ${step.hash}. ${wordsOf(options).reverted}`,
@@ -113,7 +126,7 @@ export function submitJournaled(options: JournaledOptions): Submitter {
       // Until a step rests on it, a decision is made again: the world may have moved since.
       const bound = next < journal.steps.length && next !== options.resign;
       if (known !== undefined && bound) return known as Awaited<ReturnType<typeof read>>;
-      const value = await read();
+      const value = await read(known as Awaited<ReturnType<typeof read>> | undefined);
       journal.decide(name, value);
       return value;
     },

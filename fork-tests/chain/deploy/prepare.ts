@@ -8,7 +8,7 @@ import type { ReadClient } from '../client.ts';
 import { discoverMarket } from '../live/discover.ts';
 import { livePlan } from '../live/plan.ts';
 import { DeployError } from './errors.ts';
-import type { JournalContent, JournalHeader } from './journal.ts';
+import type { JournalContent, JournalHeader } from './journal-lines.ts';
 import type { DeployConfig } from './options.ts';
 import { type BasketPlan, type ProtocolPlan, planSchema, planText, seedNeeds } from './plan.ts';
 import { assertSound } from './plan-faults.ts';

@@ -59,7 +59,8 @@ export async function deployProtocol(
   await verifyExternals(client, plan.externals, trusted);
   const startBlock = await submitter.decide(
     'start block',
-    async () => Number(await client.getBlockNumber()) + 1,
+    // Never later than before: of a first step that is signed anew the old bytes may be mined all the same.
+    async (before?: number) => before ?? Number(await client.getBlockNumber()) + 1,
     0,
   );
   await growPools(submitter, account, plan.growth, progress);

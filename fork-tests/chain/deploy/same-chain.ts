@@ -10,11 +10,13 @@
 import { TransactionNotFoundError } from 'viem';
 import type { ReadClient } from '../client.ts';
 import { DeployError } from './errors.ts';
-import type { JournalContent, JournalStep } from './journal.ts';
-import { receiptOf } from './settle.ts';
+import type { JournalContent, JournalStep } from './journal-lines.ts';
+import { POLL_MS, pause, receiptOf } from './settle.ts';
 
 /** Steps at the end that a reorganisation may take back: each one waits for the block of the one before. */
 const MOST_TAKEN_BACK = 3;
+/** Patience with nodes of which one has counted a step and another one does not have it. */
+const LAG_MS = 3_000;
 
 export type Resuming = {
   /** The operator says so. */
@@ -48,11 +50,21 @@ export async function assertSameChain(
   }
   for (const index of new Set([0, standing])) {
     const step = steps[index];
-    if (step === undefined || (await receiptOf(client, step)) !== null) continue;
+    if (step === undefined || (await isMined(client, step))) continue;
     throw new DeployError(
-      `${path} is of another chain, or this is a reorganised one: step ${index + 1} (${step.what}), ${step.hash}, was mined there and has no receipt here, though its nonce is used (where it is the right chain this node keeps no receipts that old: try another RPC endpoint). ${advice}`,
+      `${path} is of another chain, or this is a reorganised one: step ${index + 1} (${step.what}), ${step.hash}, was mined there and has no receipt here, though its nonce is used (a node that is behind gets there: run the same command again; where it is the right chain and that does not help this node keeps no receipts that old: try another RPC endpoint). ${advice}`,
     );
   }
+}
+
+/** Whether it has a receipt: behind one address one node may count it and another one not have it yet. */
+async function isMined(client: ReadClient, step: JournalStep): Promise<boolean> {
+  const deadline = Date.now() + LAG_MS;
+  while ((await receiptOf(client, step)) === null) {
+    if (Date.now() > deadline) return false;
+    await pause(POLL_MS);
+  }
+  return true;
 }
 
 /** Index of the last step that was surely mined: it was seen so, or a later one was signed. -1: none. */

@@ -8,7 +8,8 @@ import {
 import { type ReadClient, reasonOf } from '../client.ts';
 import { DeployError } from './errors.ts';
 import { passedCap } from './gas.ts';
-import type { Journal, JournalStep } from './journal.ts';
+import type { Journal } from './journal.ts';
+import type { JournalStep } from './journal-lines.ts';
 
 export const POLL_MS = 100;
 /** Bytes that stay unmined go out again after this long: a node may have dropped them. */
@@ -119,8 +120,9 @@ async function broadcast(
       );
     }
     if (/replacement transaction underpriced/i.test(reason)) {
+      const own = step.earlier.length > 0 ? ', perhaps the step as it was signed before' : '';
       throw new DeployError(
-        `another transaction of the ${sender} is waiting at nonce ${step.nonce}, where step ${step.step + 1} (${step.what}) belongs`,
+        `another transaction of the ${sender} is waiting at nonce ${step.nonce}, where step ${step.step + 1} (${step.what}) belongs${own}: run the same command again once it is mined or gone`,
         error,
       );
     }

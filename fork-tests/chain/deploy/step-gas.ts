@@ -16,7 +16,7 @@ import { describeRevert, revertDataOf } from '../../../contracts-abi/revert.ts';
 import { estimateGas, type ReadClient, reasonOf } from '../client.ts';
 import { DeployError } from './errors.ts';
 import { executionBound } from './gas.ts';
-import type { JournalStep } from './journal.ts';
+import type { JournalStep } from './journal-lines.ts';
 import { isNoAnswer, POLL_MS, pause, type Settling, wordsOf } from './settle.ts';
 
 /** `gas`: the step's own bound, where it has one. */
