@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Anvil, startAnvil } from '../../anvil.ts';
 import { type Proxy, startProxy } from '../../proxy/proxy.ts';
-import { nonceOf, runUnbroken, type UnbrokenRun } from './deploy-process.ts';
+import { GONE, nonceOf, runUnbroken, type UnbrokenRun } from './deploy-process.ts';
 
 let run: UnbrokenRun;
 let foreign: Anvil;
@@ -90,3 +90,50 @@ test('one that falls silent in mid-run is left alone, not waited for at every ca
     await second.stop();
   }
 }, 120_000);
+
+test('one that goes while externals are read ends the command with a list, and no URL in it', async () => {
+  const { proxy } = run.site;
+  // All reads are under way at once, and these fail while others take their time.
+  const rules = [
+    proxy.on('eth_getCode', {}, { fault: 'delay', ms: 100 }),
+    proxy.on('eth_call', {}, { fault: 'error', ...GONE, forwarded: false }),
+  ];
+  const { code, err } = await run.site.run({
+    DEPLOY_PLAN_FILE: run.planFile,
+    DEPLOYMENT_FILE: `${run.planFile}.other`,
+  });
+  for (const rule of rules) rule.remove();
+  expect(code).toBe(1);
+  expect(err).toMatch(
+    /^deploy: the externals on chain differ:\n( {2}.*: cannot be read \(.*\)\n)+$/,
+  );
+  expect(err).not.toContain(proxy.url);
+}, 60_000);
+
+test('behind one address a node may count a step of which another one has no receipt yet', async () => {
+  const here = await run.another();
+  const settings = { DEPLOY_PLAN_FILE: run.planFile };
+  await here.callBroken(5, 'after', settings);
+  const rule = here.proxy.on(
+    'eth_getTransactionReceipt',
+    { times: 4 },
+    { fault: 'rewrite', rewrite: (reply) => ({ ...reply, result: null }) },
+  );
+  expect(await here.call(settings)).toMatchObject({ code: 0, err: '' });
+  expect(rule.hits).toBe(4);
+  expect(await nonceOf(here)).toBe(run.steps);
+}, 120_000);
+
+test('a node that is behind at the end is told from a deployment that differs', async () => {
+  const here = await run.another();
+  const settings = { DEPLOY_PLAN_FILE: run.planFile };
+  await here.callBroken(run.steps, 'after', settings);
+  const rule = here.proxy.on('eth_call', {}, { fault: 'stale', blocks: 2 });
+  const behind = await here.call(settings);
+  rule.remove();
+  expect(behind.code).toBe(1);
+  expect(behind.err).toMatch(
+    /owner to come: .*\n.*All steps are mined.*run the same command again\n$/s,
+  );
+  expect(await here.call(settings)).toMatchObject({ code: 0, err: '' });
+}, 60_000);

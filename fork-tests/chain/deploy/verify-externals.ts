@@ -44,6 +44,9 @@ export async function verifyExternals(
       })),
     );
   }
+  // Before any other read is under way: one that fails while nobody waits for it would end the process.
+  const strange = await strangeUniswap(client, externals, trusted);
+  const multicall3 = await multicall3Hashes();
   const read = reader(client);
   const { usdg, weth, uniswapV3Factory, swapRouter02, quoterV2 } = externals;
   const safes = [
@@ -94,7 +97,7 @@ export async function verifyExternals(
       actual: read(quoterV2, addressViews('WETH9'), 'WETH9'),
       expected: weth,
     },
-    ...(await strangeUniswap(client, externals, trusted))
+    ...strange
       .filter(({ name, address }) => name !== 'quoterV2' && !isAddressEqual(address, LIVE[name]))
       .map(({ title, address, hash }) => ({
         what: `code of ${title} ${address}`,
@@ -107,7 +110,7 @@ export async function verifyExternals(
     {
       what: 'code of Multicall3',
       actual: codeHash(client, externals.multicall3),
-      expected: oneOf(...(await multicall3Hashes())),
+      expected: oneOf(...multicall3),
     },
     ...safes.flatMap(([name, address]): Check[] =>
       address === null
