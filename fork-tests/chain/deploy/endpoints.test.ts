@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Anvil, startAnvil } from '../../anvil.ts';
 import { type Proxy, startProxy } from '../../proxy/proxy.ts';
-import { GONE, nonceOf, runUnbroken, type UnbrokenRun } from './deploy-process.ts';
+import { GONE, nonceOf, runUnbroken, stepsIn, type UnbrokenRun } from './deploy-process.ts';
+import { Journal } from './journal.ts';
+import { planSchema } from './plan.ts';
 
 let run: UnbrokenRun;
 let foreign: Anvil;
@@ -121,6 +123,30 @@ test('behind one address a node may count a step of which another one has no rec
   );
   expect(await here.call(settings)).toMatchObject({ code: 0, err: '' });
   expect(rule.hits).toBe(4);
+  expect(await nonceOf(here)).toBe(run.steps);
+}, 120_000);
+
+test('what is mined is not taken for a step that fails, where a node that is behind did not tell of it', async () => {
+  const here = await run.another();
+  const settings = { DEPLOY_PLAN_FILE: run.planFile };
+  const seal = stepsIn(run.outcome).findIndex((line) => line.includes('seal on')) + 1;
+  await here.callBroken(seal, 'after', settings);
+  const journal = Journal.read(`${here.deploymentFile}.journal`, planSchema);
+  const behind = here.proxy.on(
+    'eth_getTransactionCount',
+    { times: 2 },
+    {
+      fault: 'rewrite',
+      rewrite: (reply) => ({ ...reply, result: `0x${(seal - 1).toString(16)}` }),
+    },
+  );
+  const unknown = here.proxy.on(
+    'eth_getTransactionReceipt',
+    { where: ([hash]) => hash === journal?.steps.at(-1)?.hash, times: 1 },
+    { fault: 'rewrite', rewrite: (reply) => ({ ...reply, result: null }) },
+  );
+  expect(await here.call(settings)).toMatchObject({ code: 0, err: '' });
+  expect([behind.hits, unknown.hits]).toEqual([2, 1]);
   expect(await nonceOf(here)).toBe(run.steps);
 }, 120_000);
 

@@ -269,8 +269,15 @@ async function settle(
     const { address } = options.account;
     const mined = await options.client.getTransactionCount({ address, blockTag: 'latest' });
     // Signed by an earlier run, and perhaps never sent: prices, weeks and caps may have moved on since.
-    if (mined === step.nonce && (await lacksGas(options, step, request))) {
-      throw gasLacked(options, step);
+    if (mined === step.nonce) {
+      try {
+        if (await lacksGas(options, step, request)) throw gasLacked(options, step);
+      } catch (error) {
+        // What is mined would fail a second time: a node that was behind had not told of it.
+        const late = await receiptOf(options.client, step);
+        if (late === null) throw error;
+        return late;
+      }
     }
   }
   return sendUntilMined(options, step);
