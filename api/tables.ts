@@ -6,7 +6,7 @@ import {
   accountingMigrations,
   ownerRowMigrations,
 } from './accounting/tables.ts';
-import { type CoverTables, coverMigrations } from './cover/cover-tables.ts';
+import { type CoverTables, coverCreditMigrations, coverMigrations } from './cover/cover-tables.ts';
 import { type CheckpointTables, checkpointMigrations } from './indexer/checkpoints.ts';
 import { type EpochTables, epochMigrations } from './indexer/epoch.ts';
 import { type VaultTables, vaultMigrations } from './indexer/vault-set.ts';
@@ -38,4 +38,5 @@ export const apiMigrations: Migrations = {
   'api-009-lead': leadMigration,
   ...epochMigrations,
   ...ownerRowMigrations,
+  ...coverCreditMigrations,
 };

@@ -231,6 +231,19 @@ export class CoverIndex {
     };
   }
 
+  /** USDG that the market could not deliver to an account, and that it has not collected. */
+  async creditOf(account: Address): Promise<bigint> {
+    const rows = await this.#db
+      .selectFrom('cover_credit')
+      .select(['what', 'amount'])
+      .where('account', '=', account.toLowerCase())
+      .execute();
+    return rows.reduce(
+      (sum, { what, amount }) => sum + (what === 'credited' ? BigInt(amount) : -BigInt(amount)),
+      0n,
+    );
+  }
+
   /** Outcomes of a basket's weeks, or of all baskets' where none is named, by {@link outcomeKey}. */
   async outcomesOf(weeks: readonly number[], vault?: Address): Promise<Map<string, WeekOutcome>> {
     if (weeks.length === 0) return new Map();

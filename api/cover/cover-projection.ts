@@ -19,6 +19,8 @@ const TOPICS = [
   'WeekSettled',
   'WeekVoided',
   'PaidOut',
+  'Credited',
+  'Claimed',
 ].map((name) => selectorOf(coverMarketAbi, name));
 
 /** ICoverMarket.Side, in its order; none is never listed. */
@@ -45,6 +47,7 @@ export function coverProjection<DB extends CoverTables>(deployment: Deployment):
         cover_sale: [],
         cover_outcome: [],
         cover_payout: [],
+        cover_credit: [],
       };
       for (const log of logs) readLog(log, rows);
       return {
@@ -139,6 +142,14 @@ function readLog(log: IndexedLog, rows: Rows): void {
       to_buyer: toBuyer.toString(),
       to_underwriter: toUnderwriter.toString(),
       fee: fee.toString(),
+    });
+  } else if (event.eventName === 'Credited' || event.eventName === 'Claimed') {
+    const { creditor, amount } = event.args;
+    rows.cover_credit.push({
+      ...of,
+      account: creditor.toLowerCase(),
+      what: event.eventName === 'Credited' ? 'credited' : 'claimed',
+      amount: amount.toString(),
     });
   }
 }

@@ -62,12 +62,20 @@ export type CoverPayoutRow = OfLog & {
   fee: string;
 };
 
+/** Money that could not be delivered, and its collection by whom it is owed to. */
+export type CoverCreditRow = OfLog & {
+  account: string;
+  what: 'credited' | 'claimed';
+  amount: string;
+};
+
 export type CoverTables = {
   cover_listing: CoverListingRow;
   cover_listing_end: CoverListingEndRow;
   cover_sale: CoverSaleRow;
   cover_outcome: CoverOutcomeRow;
   cover_payout: CoverPayoutRow;
+  cover_credit: CoverCreditRow;
 };
 
 export const COVER_TABLES = [
@@ -76,6 +84,7 @@ export const COVER_TABLES = [
   'cover_sale',
   'cover_outcome',
   'cover_payout',
+  'cover_credit',
 ] as const satisfies (keyof CoverTables)[];
 
 /** Column, and its type where that is not text; a question mark where it may be null. */
@@ -104,6 +113,7 @@ const COLUMNS: Record<keyof CoverTables, readonly string[]> = {
   ],
   cover_outcome: ['what', 'week:bigint', 'vault', 'nav?', 'ends_at:bigint?', 'executor', 'reward'],
   cover_payout: ['position_id', 'buyer', 'underwriter', 'to_buyer', 'to_underwriter', 'fee'],
+  cover_credit: ['account', 'what', 'amount'],
 };
 
 const INDEXES: readonly [keyof CoverTables, readonly string[]][] = [
@@ -117,34 +127,45 @@ const INDEXES: readonly [keyof CoverTables, readonly string[]][] = [
   ['cover_sale', ['underwriter']],
   ['cover_outcome', ['week', 'vault']],
   ['cover_payout', ['position_id']],
+  ['cover_credit', ['account']],
 ];
+/** Came later than the other tables. */
+const CREDITS: keyof CoverTables = 'cover_credit';
 
 export const coverMigrations: Migrations = {
   'api-005-cover': {
-    up: async (db) => {
-      for (const table of COVER_TABLES) {
-        let create = db.schema
-          .createTable(table)
-          .addColumn('block', 'bigint', (column) => column.notNull())
-          .addColumn('log_index', 'bigint', (column) => column.notNull())
-          .addColumn('time', 'bigint', (column) => column.notNull())
-          .addPrimaryKeyConstraint(`${table}_key`, ['block', 'log_index']);
-        for (const column of COLUMNS[table]) {
-          const name = column.replace(/[:?].*$/, '');
-          const type = column.includes(':bigint') ? 'bigint' : 'text';
-          create = create.addColumn(name, type, (made) =>
-            column.endsWith('?') ? made : made.notNull(),
-          );
-        }
-        await create.execute();
-      }
-      for (const [table, columns] of INDEXES) {
-        await db.schema
-          .createIndex(`${table}_${columns.join('_')}_key`)
-          .on(table)
-          .columns([...columns])
-          .execute();
-      }
-    },
+    up: async (db) => await create(db, (table) => table !== CREDITS),
   },
 };
+
+export const coverCreditMigrations: Migrations = {
+  'api-012-cover-credits': {
+    up: async (db) => await create(db, (table) => table === CREDITS),
+  },
+};
+
+type Db = Parameters<Migrations[string]['up']>[0];
+
+async function create(db: Db, wanted: (table: keyof CoverTables) => boolean) {
+  for (const table of COVER_TABLES.filter(wanted)) {
+    let made = db.schema
+      .createTable(table)
+      .addColumn('block', 'bigint', (column) => column.notNull())
+      .addColumn('log_index', 'bigint', (column) => column.notNull())
+      .addColumn('time', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint(`${table}_key`, ['block', 'log_index']);
+    for (const column of COLUMNS[table]) {
+      const name = column.replace(/[:?].*$/, '');
+      const type = column.includes(':bigint') ? 'bigint' : 'text';
+      made = made.addColumn(name, type, (each) => (column.endsWith('?') ? each : each.notNull()));
+    }
+    await made.execute();
+  }
+  for (const [table, columns] of INDEXES.filter(([each]) => wanted(each))) {
+    await db.schema
+      .createIndex(`${table}_${columns.join('_')}_key`)
+      .on(table)
+      .columns([...columns])
+      .execute();
+  }
+}

@@ -25,9 +25,10 @@ export const coverPositions = defineEndpoint({
     requireIndex(service);
     const { coverIndex, indexer, marks } = service;
     const asOfBlock = indexer.height;
-    const [held, listed] = await Promise.all([
+    const [held, listed, credit] = await Promise.all([
       coverIndex.positionsOf(params.account),
       coverIndex.listingsOf(params.account),
+      coverIndex.creditOf(params.account),
     ]);
     const outcomes = await coverIndex.outcomesOf([
       ...new Set(held.positions.map(({ week }) => week)),
@@ -63,6 +64,7 @@ export const coverPositions = defineEndpoint({
         ticker: tickerOf(vault),
         pricePer1k: toNumber(pricePer1k, 6),
       })),
+      credit: toNumber(credit, 6),
       ...(held.more || listed.more ? { note: 'the newest are shown; there are more' } : {}),
       asOfBlock,
     };

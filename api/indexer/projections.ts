@@ -8,7 +8,7 @@ import type { ApiTables } from '../tables.ts';
 import type { Projection } from './projection.ts';
 
 /** Raise it when a projection changes what it keeps: rows written by another version are read again from the chain. */
-const VERSION = 3;
+const VERSION = 4;
 
 export function apiProjections(deployment: Deployment): Projection<ApiTables>[] {
   return [

@@ -63,7 +63,18 @@ test(`${POSITIONS} positions are paid in batches, whoever cannot be paid keeps n
   expect(said.join('\n')).toMatch(/^position \d+ is one of those in\n.*:payout:\d+\n[^]*executed/);
   expect(await runWhy('999999', keeper.env, (line) => said.push(line))).toBe(1);
   expect(said.at(-1)).toMatch(/never sent goes by its first position/);
+  // Whom no USDG could be sent to is told what the market holds for him, until he has it.
+  const creditOf = async (account: Address): Promise<unknown> => {
+    await api.settled();
+    const answer = await fetch(`${api.url}/v1/cover/positions/${account}`);
+    return ((await answer.json()) as { credit: unknown }).credit;
+  };
+  const credits = await Promise.all(crowd.blocked.map(({ address }) => creditOf(address)));
+  expect(credits.every((credit) => Number(credit) > 0)).toBe(true);
+  const sum = credits.reduce<number>((all, credit) => all + Number(credit), 0);
+  expect(sum).toBeCloseTo(Number(verdict.credited) / 1e6, 3);
   expect(await claimCredits(fork, crowd)).toEqual([]);
+  for (const { address } of crowd.blocked) expect(await creditOf(address)).toBe(0);
 });
 
 /** Bob asks Erin for cover of CORE at a price that leaves a fee worth a payout. */

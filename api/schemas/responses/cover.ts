@@ -149,6 +149,9 @@ export const coverPositionsBody = z
         listedUsd: wholeDollars('Whole dollars as listed.'),
       }),
     ),
+    credit: dollars(
+      'Dollars that could not be sent to the account and that the market holds for it: claim(to) on it sends them anywhere. What is paid or given back counts as such all the same.',
+    ),
     note: z.string().optional(),
     asOfBlock: indexedBlock,
   })

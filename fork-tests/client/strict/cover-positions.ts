@@ -113,5 +113,5 @@ export const coverPositions = object(
       (rows) => (unique(rows, ({ id }) => id) ? undefined : 'a listing twice'),
     ]),
   },
-  { optional: { note: words }, ours: { asOfBlock: count } },
+  { optional: { note: words }, ours: { asOfBlock: count, credit: dollars } },
 );

@@ -170,6 +170,7 @@ export const positionsSample = () => ({
       listedUsd: 200,
     },
   ],
+  credit: 12.5,
   asOfBlock: 120,
 });
 

@@ -26,7 +26,7 @@ const SOUND: [name: string, Shape<unknown>, body: object, mayBeMissing: string[]
     'positions',
     coverPositions,
     samples.positionsSample(),
-    ['asOfBlock', 'positions.*.closeNav', 'positions.*.id', 'positions.*.settleNav'],
+    ['asOfBlock', 'credit', 'positions.*.closeNav', 'positions.*.id', 'positions.*.settleNav'],
   ],
   ['take', coverPlan, samples.takeSample(), ['offers', ...PLAN]],
   ['request', coverPlan, samples.requestSample(), PLAN],

@@ -37,6 +37,7 @@ export const MAY_BE_MISSING: Readonly<Record<string, readonly string[]>> = sorte
   'GET /v1/cover/book/{ticker}': ['asOfBlock', 'capLeftUsd', 'note'],
   'GET /v1/cover/positions/{account}': [
     'asOfBlock',
+    'credit',
     'positions.*.closeNav',
     'positions.*.id',
     'positions.*.settleNav',
