@@ -94,22 +94,18 @@ export type Step<DB> = Pick<Found<DB>, 'to' | 'hash' | 'logs' | 'discovered' | '
 
 /** A range that is being read. Null: there is none. */
 export class Coming<DB> {
-  /** Once its logs were asked for; where the node refuses them, or they are asked for anew, it stays the first one. */
+  /** Once its logs were asked for, as the range before it ended; where the node refuses them, it stays the first one. */
   readonly asked: Promise<Asked | null>;
-  /** The range before it. */
-  readonly before: Promise<unknown>;
   readonly found: Promise<Found<DB> | null>;
   readonly step: Promise<Step<DB> | null>;
   /** Set once it is there and its logs are taken apart. */
   ready: Step<DB> | null = null;
 
   constructor(
-    before: Promise<unknown>,
     asked: Promise<Asked | null>,
     find: (asked: Asked) => Promise<Found<DB> | null>,
     verify: (found: Found<DB>) => Promise<void>,
   ) {
-    this.before = before;
     this.asked = asked;
     const found = asked.then((range) => (range === null ? null : find(range)));
     this.found = found;
@@ -144,8 +140,11 @@ export class RangeReader<DB> {
   /** The range from `position` on, as long as the node takes it. */
   at(position: number, run: Run, place: Place): Coming<DB> {
     const asked = this.#ask(position, run.head, place);
-    const find = (range: Asked) => this.#found(range, run);
-    return new Coming(Promise.resolve(), asked, find, (range) => this.#verify(range, run));
+    return new Coming(
+      asked,
+      (range) => this.#found(range, run),
+      (range) => this.#verify(range, run),
+    );
   }
 
   /**
@@ -165,24 +164,30 @@ export class RangeReader<DB> {
       const known = at !== null && at.block > end.block ? at : end;
       return await this.#ask(end.block + 1, run.head, { vaults, known, further });
     };
-    const ask = async (): Promise<Asked | null> => {
+    const askEarly = async (): Promise<Asked | null> => {
+      // There once the range before that one is found: no third one is on its way.
       const ahead = await before.asked;
       if (ahead === null) return null;
-      await before.before;
       await run.backlog.room();
       const { to, hash, place, further } = ahead;
       return await followOf({ block: to, hash }, place.vaults, await further);
     };
-    const find = async (asked: Asked): Promise<Found<DB> | null> => {
+    const early = askEarly();
+    // Awaited in its turn, unless the range before it fails first.
+    early.catch(() => undefined);
+    const ask = async (): Promise<Asked | null> => {
       const found = await before.found;
       if (found === null) return null;
       const { to, hash, vaults, further } = found;
-      const stands = asked.from === to + 1 && asked.place.vaults === vaults;
-      if (stands) return await this.#found(asked, run);
-      const anew = await followOf({ block: to, hash }, vaults, further);
-      return anew === null ? null : await this.#found(anew, run);
+      const asked = await early;
+      const stands = asked?.from === to + 1 && asked.place.vaults === vaults;
+      return stands ? asked : await followOf({ block: to, hash }, vaults, further);
     };
-    return new Coming(before.found, ask(), find, (range) => this.#verify(range, run));
+    return new Coming(
+      ask(),
+      (range) => this.#found(range, run),
+      (range) => this.#verify(range, run),
+    );
   }
 
   /** Asks for a range, as long as the node may take. */

@@ -533,6 +533,51 @@ describe('the rows', () => {
     const sharesOnly = (rows: string) => rows.split('\n').filter((row) => row.includes('"sender"'));
     expect(sharesOnly(await ahead.dump())).toEqual(sharesOnly(await freshRows()));
   });
+
+  test.each([
+    ['refused', false],
+    ['found to name a basket', true],
+  ])('are read once, though one of the first ranges was %s', async (_why, names) => {
+    const { registry, baskets, startBlock } = fork.deployment;
+    const fewer = names ? baskets.filter(({ vault }) => vault !== story.vault) : baskets;
+    const maxRange = await blocksIn(24);
+    const at = startBlock + 2 * maxRange;
+    const { hash, timestamp } = await fork.client.getBlock({ blockNumber: BigInt(at) });
+    const appended = {
+      address: registry.toLowerCase(),
+      topics: [APPENDED, addressWord(story.vault)],
+      data: '0x',
+      blockNumber: hexBlock(at),
+      blockHash: hash,
+      blockTimestamp: hexBlock(Number(timestamp)),
+      transactionHash: addressWord(registry),
+      logIndex: hexBlock(9_000),
+    };
+    let asked = 0;
+    let isRefused = names;
+    const rewrite = ({ jsonrpc, id, result }: RpcReply, request: RpcRequest): RpcReply => {
+      const { fromBlock, toBlock, address } = request.params[0] as Range;
+      const [from, to] = [Number(fromBlock), Number(toBlock)];
+      const isHistory = !address.some((each) => each.toLowerCase() === registry.toLowerCase());
+      if (!isHistory) asked += to - from + 1;
+      if (!isRefused && from > at) {
+        isRefused = true;
+        return { jsonrpc, id, error: { code: -32602, message: 'range too wide' } };
+      }
+      const real = (result as RpcLog[]).filter(({ topics }) => !names || topics[0] !== APPENDED);
+      const isNamed = names && !isHistory && from <= at && at <= to;
+      return { jsonrpc, id, result: isNamed ? [...real, appended] : real };
+    };
+    proxy.on('eth_getLogs', {}, { fault: 'rewrite', rewrite });
+    const deployment = { ...fork.deployment, baskets: fewer };
+    const ahead = await index({ deployment, through: proxy.url, maxRange });
+    await ahead.catchUp();
+    expect(isRefused).toBe(true);
+    // The range in question and those that were on their way with it.
+    expect(asked).toBeLessThan(ahead.indexer.height - startBlock + 6 * maxRange);
+    const sharesOnly = (rows: string) => rows.split('\n').filter((row) => row.includes('"sender"'));
+    expect(sharesOnly(await ahead.dump())).toEqual(sharesOnly(await freshRows()));
+  });
 });
 
 describe('an index that is interrupted', () => {
