@@ -88,6 +88,18 @@ async function apply(
   await store.db.transaction().execute(prepare(logs).write);
 }
 
+/** What the index does with ranges that are ready together. */
+async function applyTogether(
+  { store, index }: Awaited<ReturnType<typeof open>>,
+  parts: readonly (readonly IndexedLog[])[],
+): Promise<void> {
+  const { prepare } = index.projection<Tables>();
+  const [first, ...others] = parts.map((logs) => prepare(logs));
+  const all = others.reduce((rows, next) => rows?.joined?.(next), first);
+  if (all === undefined) throw new Error('the rows of NAV history are not joined');
+  await store.db.transaction().execute(all.write);
+}
+
 async function rollBack(
   { store, index }: Awaited<ReturnType<typeof open>>,
   block: number,
@@ -200,6 +212,45 @@ describe('the rows of NAV history', () => {
       ),
       { numRuns: 20 },
     );
+  });
+
+  it('are the same where ranges are written together', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(stepArbitrary, { minLength: 1, maxLength: 25 }),
+        cutsArbitrary,
+        cutsArbitrary,
+        async (steps, cuts, cutsAfter) => {
+          const logs = logsOf(steps, start);
+          const fresh = await open();
+          await apply(fresh, logs);
+          const other = await open();
+          await applyTogether(other, partsOf(logs.slice(0, steps.length / 2), cuts, 0));
+          await applyTogether(other, partsOf(logs, cutsAfter, 0));
+          expect(await navRows(other.store.db)).toEqual(await navRows(fresh.store.db));
+          await fresh.store.close();
+          await other.store.close();
+        },
+      ),
+      { numRuns: 12 },
+    );
+  });
+
+  it('take more swaps of one range than a function takes arguments, and none of the next with them', async () => {
+    const scene = await open();
+    const [swap] = logsOf([{ pool: 0, blocks: 1, seconds: 1_000, move: 120 }], start);
+    if (swap === undefined) throw new Error('there is no swap');
+    const many = Array.from({ length: 140_000 }, (_, logIndex) => ({ ...swap, logIndex }));
+    await apply(scene, many);
+    const kept = await scene.store.db
+      .selectFrom('nav_swap')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirst();
+    expect(kept?.count).toBe(many.length);
+    const { prepare } = scene.index.projection<Tables>();
+    expect(prepare(many).joined).toBeUndefined();
+    expect(prepare([swap]).joined).toBeDefined();
+    await scene.store.close();
   });
 
   it('count a swap that a lagging node hid and shows after later ones', async () => {

@@ -23,6 +23,9 @@ type Trx = Transaction<NavTables>;
 
 type SwapRows<DB> = Rows<DB> & { swaps: readonly Swap[] };
 
+/** Beyond it nothing is joined: all minutes of one write are computed in one go, while nobody else is answered. */
+const SWAPS_AT_ONCE = 10_000;
+
 export class NavIndex {
   readonly #options: CatchUpOptions;
   #baskets: readonly NavBasket[] = [];
@@ -92,7 +95,9 @@ export class NavIndex {
     return {
       swaps,
       write: (trx) => this.#apply(trx as unknown as Trx, swaps),
-      joined: (next) => this.#rowsOf([...swaps, ...(next as SwapRows<DB>).swaps]),
+      ...(swaps.length < SWAPS_AT_ONCE && {
+        joined: (next) => this.#rowsOf([...swaps, ...(next as SwapRows<DB>).swaps]),
+      }),
     };
   }
 
@@ -107,7 +112,11 @@ export class NavIndex {
       const fresh = tape.fresh(swaps);
       if (fresh.length === 0) return { tag: 'same' };
       tape.add(fresh);
-      await this.#recompute(trx, tape, Math.min(...fresh.map(({ time }) => startOf(time, MINUTE))));
+      const first = fresh.reduce(
+        (least, { time }) => Math.min(least, time),
+        Number.POSITIVE_INFINITY,
+      );
+      await this.#recompute(trx, tape, startOf(first, MINUTE));
       return { tag: 'added', swaps: fresh };
     });
   }

@@ -48,7 +48,8 @@ export class Tape {
     if (fresh.length === 0) return;
     const last = this.#swaps.at(-1);
     const inOrder = last === undefined || fresh.every((swap) => compare(last, swap) < 0);
-    this.#swaps.push(...fresh);
+    // One by one: there may be more than a function takes arguments.
+    for (const swap of fresh) this.#swaps.push(swap);
     if (!inOrder) this.#swaps.sort(compare);
   }
 
