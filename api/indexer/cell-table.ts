@@ -17,6 +17,8 @@ type Column = {
   isNumber: boolean;
   /** Cells end with a mark: some are null, or end with what the others are filled up with. */
   isMarked: boolean;
+  /** Some cells are shorter than the column is wide. */
+  isFilled: boolean;
 };
 
 export type CellTable = { bytes: Uint8Array; rows: number; columns: readonly Column[] };
@@ -87,12 +89,13 @@ function textOf(
 export function rowsOfCells({ bytes, rows, columns }: CellTable): RawBuilder<unknown> {
   const size = sizeOf(columns);
   let start = 1;
-  const cells = columns.map(({ width, isNumber, isMarked }) => {
+  const cells = columns.map(({ width, isNumber, isMarked, isFilled }) => {
     const from = sql`at.row * ${sql.lit(size)} + ${sql.lit(start)}`;
     start += width;
     const place = sql`substr(?1, ${from}, ${sql.lit(width)})`;
     if (isNumber) return sql`cast(${place} as integer)`;
-    const content = sql`rtrim(cast(${place} as text), ${sql.lit(FILL)})`;
+    const text = sql`cast(${place} as text)`;
+    const content = isFilled ? sql`rtrim(${text}, ${sql.lit(FILL)})` : text;
     return isMarked ? sql`substr(nullif(${content}, ''), 1, length(${content}) - 1)` : content;
   });
   // Bound once: bound for each cell, or read from a table, the bytes would be copied every time.
@@ -111,6 +114,7 @@ function columnOf(
   lengthOf: (text: string) => number,
 ): Column {
   let width = 0;
+  let least = Number.POSITIVE_INFINITY;
   let isNumber = true;
   let isMarked = false;
   for (const row of rows) {
@@ -119,8 +123,10 @@ function columnOf(
     if (cell === null || (typeof cell === 'string' && cell.endsWith(FILL))) isMarked = true;
     const length = lengthOf(contentOf(cell, false));
     if (length > width) width = length;
+    if (length < least) least = length;
   }
-  return { name, width: isMarked ? width + MARK.length : width, isNumber, isMarked };
+  const isFilled = isMarked || least < width;
+  return { name, width: isMarked ? width + MARK.length : width, isNumber, isMarked, isFilled };
 }
 
 /** Null is nothing at all, of which a mark tells an empty text. */
