@@ -1,5 +1,5 @@
 /** The lines of a journal (journal.ts), and what they say together. Pure. */
-import { type Hex, isHex } from 'viem';
+import { type Hex, isHex, keccak256 } from 'viem';
 import { z } from 'zod';
 import { deploymentSchema } from '../../../contracts-abi/deployment.ts';
 import { DeployError } from './errors.ts';
@@ -25,7 +25,7 @@ const decisionValue = z.union([z.string(), z.number()]);
 /** A line of its own in older journals. Strict, as is each below: a damaged step must not pass for another line. */
 const decisionSchema = z.strictObject({ decision: z.string(), value: decisionValue });
 
-const stepSchema = z.object({
+const stepSchema = z.strictObject({
   step: z.int().nonnegative(),
   what: z.string(),
   nonce: z.int().nonnegative(),
@@ -114,8 +114,9 @@ export function parse<Plan>(
   let seen = -1;
   for (const [index, line] of rest.entries()) {
     const entry = lineSchema.safeParse(jsonOf(line));
-    if (!entry.success)
+    if (!entry.success || ('raw' in entry.data && !isWhole(entry.data))) {
       throw new DeployError(`the journal ${path} is damaged at line ${index + 2}`);
+    }
     const lacks = () =>
       new DeployError(`the journal ${path} lacks a step before line ${index + 2}`);
     if ('step' in entry.data) {
@@ -156,6 +157,11 @@ export function parse<Plan>(
       : { decisions: Object.fromEntries(decisions) }),
   };
   return { path, header: header.data, decisions, steps, seen, former, overruled };
+}
+
+/** Damaged bytes would be another sender's, and what is sent would be looked for under a hash that it has not. */
+function isWhole({ raw, hash }: { raw: Hex; hash: Hex }): boolean {
+  return keccak256(raw) === hash;
 }
 
 function jsonOf(line: string): unknown {
