@@ -70,10 +70,12 @@ export function submitJournaled(options: JournaledOptions): Submitter {
     const known = journal.steps[index];
     const stepping = { ...options, since };
     const anew =
-      known !== undefined && index === options.resign && (await isPassed(stepping, known, request));
-    if (known !== undefined && !anew) assertSame(known, what, request);
-    const fresh = known === undefined || anew;
-    const step = fresh ? await sign(stepping, index, what, request, known) : known;
+      known !== undefined && index === options.resign
+        ? await signAnew(stepping, what, request, known)
+        : null;
+    if (known !== undefined && anew === null) assertSame(known, what, request);
+    const fresh = known === undefined || anew !== null;
+    const step = anew ?? known ?? (await sign(stepping, index, what, request));
     const receipt = await settle(stepping, step, request, fresh);
     since = receipt.blockNumber;
     journal.recordMined(index);
@@ -158,6 +160,26 @@ async function isPassed(
   if (!isSame(known, request)) return true;
   if ((await passedCap(stepping.client, known)) !== null) return true;
   return lacksGas(stepping, known, request);
+}
+
+/** Null: it stands as it was signed. */
+async function signAnew(
+  stepping: JournaledOptions & { since: bigint },
+  what: string,
+  request: StepRequest,
+  known: JournalStep,
+): Promise<JournalStep | null> {
+  try {
+    if (!(await isPassed(stepping, known, request))) return null;
+    return await sign(stepping, known.step, what, request, known);
+  } catch (error) {
+    // What is mined would fail a second time: a node that was behind had not told of it.
+    if ((await receiptOf(stepping.client, known)) === null) throw error;
+    throw new DeployError(
+      `step ${known.step + 1} (${what}) is mined already, and was not when the node was asked first: run the same command again, it goes on from there`,
+      error,
+    );
+  }
 }
 
 /** Signs the next step, or the last one anew in the place of `before`. Nothing has left when this returns. */
