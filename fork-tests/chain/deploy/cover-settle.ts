@@ -89,7 +89,7 @@ export async function settleBroken(
     if (found !== null) {
       journal.recordMined(step.step);
       say(`An earlier run was broken off: its last step, ${step.what}, ${step.hash}:`);
-      say(`  ${minedWords(found)}`);
+      say(`  ${minedWords(found, step)}`);
       return;
     }
     // Read before the look at the receipt that counts: what is mined by then may be missing in the plan.
@@ -116,7 +116,7 @@ export async function settleBroken(
     const receipt = await sendUntilMined(settling, last);
     journal.recordMined(last.step);
     const taken = gives && receipt.transactionHash === last.hash;
-    say(`  ${taken ? 'Its nonce is taken, so it can never be mined.' : minedWords(receipt)}`);
+    say(`  ${taken ? 'Its nonce is taken, so it can never be mined.' : minedWords(receipt, step)}`);
   } finally {
     journal.close();
   }
@@ -133,8 +133,16 @@ export async function canDrop(client: ReadClient, { call, step }: OpenStep): Pro
   return call.tag !== 'drop' || (await passedCap(client, step)) !== null;
 }
 
-const minedWords = ({ status }: TransactionReceipt): string =>
-  `It was mined${status === 'success' ? '' : ', and reverted'}.`;
+/** Of a step that was to take another's place either one may be what is mined: it is not the same money. */
+function minedWords(
+  { status, transactionHash }: TransactionReceipt,
+  { hash }: JournalStep,
+): string {
+  const mined = `was mined${status === 'success' ? '' : ', and reverted'}`;
+  return transactionHash === hash
+    ? `It ${mined}.`
+    : `What was signed before it ${mined}, and not it: ${transactionHash}.`;
+}
 
 /** Whether it would fail for its gas limit alone. */
 async function runsOut(

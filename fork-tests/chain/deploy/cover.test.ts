@@ -530,6 +530,31 @@ describe('where pools are deep', () => {
     }
   }, 60_000);
 
+  test('where a step is mined that was given up, it is told so, and not that what gave it up was mined', async () => {
+    const env = { DEPLOY_COVER_WEEKS: '0' };
+    const gift = ['--only', 'CORE', '--fund', '9'];
+    await aside(async () => {
+      await mint(site.deployer.address, 9_000_000n);
+      const nonce = await nonceOf(site);
+      await site.callBroken(1, 'before', env, '--cover', ...gift);
+      await site.callBroken(1, 'before', env, '--cover', ...gift, '--drop');
+      const [approval, drop] = readFileSync(journalFile(), 'utf8')
+        .split('\n')
+        .slice(1, 3)
+        .map((line): { hash: Hex; raw: Hex } => JSON.parse(line));
+      await site.client.sendRawTransaction({ serializedTransaction: approval?.raw as Hex });
+      await expect.poll(() => nonceOf(site)).toBe(nonce + 1);
+      const { code, out, err } = await cover(env, ...gift);
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      expect(out).toContain(`drop of approve on ${deployment.usdg}, ${drop?.hash}:\n`);
+      expect(out).toContain(
+        `  What was signed before it was mined, and not it: ${approval?.hash}.\n`,
+      );
+      expect(await feePool()).toBe(9_000_000n);
+      expect(await nonceOf(site)).toBe(nonce + 2);
+    });
+  }, 60_000);
+
   test('fills the fee pool up to a level, whatever breaks it off and whoever runs in between', async () => {
     const env = { DEPLOY_COVER_WEEKS: '0' };
     const only = ['--only', 'CORE'];
