@@ -79,8 +79,11 @@ async function listed<T>(what: 'orders' | 'positions'): Promise<T[]> {
   );
 }
 
-/** What two answers to the same question may differ in: when each was made, and nonces, which are never given twice. */
-const OF_THE_MOMENT = new Set(['asOfMs', 'nonce', 'change24h', 'buyCostBps']);
+/**
+ * What two answers to the same question may differ in: when each was made, what that costs (a pool notes its price once a
+ * second), and nonces, which are never given twice.
+ */
+const OF_THE_MOMENT = new Set(['asOfMs', 'nonce', 'change24h', 'buyCostBps', 'gas']);
 
 function lasting(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(lasting);
