@@ -14,11 +14,23 @@ export type WireRequest = {
   headers?: Record<string, string | string[]>;
   body?: string | Buffer;
   /** Absent: a connection of its own. */
-  agent?: Agent;
+  agent?: Agent | undefined;
 };
 
 /** @throws what the connection says when it ends without an answer. */
 export async function wireRequest(url: string, options: WireRequest): Promise<WireAnswer> {
+  try {
+    return await send(url, options);
+  } catch (error) {
+    if (!(error instanceof ClosedWhileIdle)) throw error;
+    return await send(url, { ...options, agent: undefined });
+  }
+}
+
+/** Expected of an agent's connection: the other side closed it in the moment in which it was used again. */
+class ClosedWhileIdle extends Error {}
+
+async function send(url: string, options: WireRequest): Promise<WireAnswer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const sent = request({
@@ -47,7 +59,10 @@ export async function wireRequest(url: string, options: WireRequest): Promise<Wi
         });
       });
     });
-    sent.once('error', reject);
+    sent.once('error', (error: NodeJS.ErrnoException) => {
+      const isClosed = sent.reusedSocket && error.code === 'ECONNRESET';
+      reject(isClosed ? new ClosedWhileIdle(error.message, { cause: error }) : error);
+    });
     sent.end(options.body);
   });
 }
