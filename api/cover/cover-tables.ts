@@ -129,39 +129,37 @@ const INDEXES: readonly [keyof CoverTables, readonly string[]][] = [
   ['cover_payout', ['position_id']],
   ['cover_credit', ['account']],
 ];
-/** Came later than the other tables. */
-const CREDITS: keyof CoverTables = 'cover_credit';
 
 export const coverMigrations: Migrations = {
   'api-005-cover': {
-    up: async (db) => await create(db, (table) => table !== CREDITS),
+    up: async (db) => {
+      for (const table of COVER_TABLES) if (table !== 'cover_credit') await create(db, table);
+    },
   },
 };
 
 export const coverCreditMigrations: Migrations = {
   'api-012-cover-credits': {
-    up: async (db) => await create(db, (table) => table === CREDITS),
+    up: async (db) => await create(db, 'cover_credit'),
   },
 };
 
 type Db = Parameters<Migrations[string]['up']>[0];
 
-async function create(db: Db, wanted: (table: keyof CoverTables) => boolean) {
-  for (const table of COVER_TABLES.filter(wanted)) {
-    let made = db.schema
-      .createTable(table)
-      .addColumn('block', 'bigint', (column) => column.notNull())
-      .addColumn('log_index', 'bigint', (column) => column.notNull())
-      .addColumn('time', 'bigint', (column) => column.notNull())
-      .addPrimaryKeyConstraint(`${table}_key`, ['block', 'log_index']);
-    for (const column of COLUMNS[table]) {
-      const name = column.replace(/[:?].*$/, '');
-      const type = column.includes(':bigint') ? 'bigint' : 'text';
-      made = made.addColumn(name, type, (each) => (column.endsWith('?') ? each : each.notNull()));
-    }
-    await made.execute();
+async function create(db: Db, table: keyof CoverTables): Promise<void> {
+  let made = db.schema
+    .createTable(table)
+    .addColumn('block', 'bigint', (column) => column.notNull())
+    .addColumn('log_index', 'bigint', (column) => column.notNull())
+    .addColumn('time', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint(`${table}_key`, ['block', 'log_index']);
+  for (const column of COLUMNS[table]) {
+    const name = column.replace(/[:?].*$/, '');
+    const type = column.includes(':bigint') ? 'bigint' : 'text';
+    made = made.addColumn(name, type, (each) => (column.endsWith('?') ? each : each.notNull()));
   }
-  for (const [table, columns] of INDEXES.filter(([each]) => wanted(each))) {
+  await made.execute();
+  for (const columns of INDEXES.filter(([of]) => of === table).map(([, names]) => names)) {
     await db.schema
       .createIndex(`${table}_${columns.join('_')}_key`)
       .on(table)

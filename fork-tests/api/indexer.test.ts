@@ -109,6 +109,27 @@ function rewriteLogs(change: (logs: RpcLog[], range: Range) => RpcLog[]) {
   return proxy.on('eth_getLogs', {}, { fault: 'rewrite', rewrite });
 }
 
+/** The log by which the registry names the story's basket, in a block of the test's choice. */
+function appendedIn(at: number, blockHash: string, time: bigint | number) {
+  const { registry } = fork.deployment;
+  return {
+    address: registry.toLowerCase(),
+    topics: [APPENDED, addressWord(story.vault)],
+    data: '0x',
+    blockNumber: hexBlock(at),
+    blockHash,
+    blockTimestamp: hexBlock(Number(time)),
+    transactionHash: addressWord(registry),
+    logIndex: hexBlock(9_000),
+  };
+}
+
+const isOfRegistry = ({ address }: Range): boolean =>
+  address.some((each) => each.toLowerCase() === fork.deployment.registry.toLowerCase());
+
+const sharesOnly = (rows: string): string[] =>
+  rows.split('\n').filter((row) => row.includes('"sender"'));
+
 describe('the rows', () => {
   test('tell the whole story, whether read at once or in forty ranges', async () => {
     const rows = await freshRows();
@@ -432,20 +453,9 @@ describe('the rows', () => {
     const at = Number(await fork.client.getBlockNumber()) + 2;
     const without = (logs: RpcLog[]) =>
       logs.filter(({ topics }) => topics[0] !== APPENDED || topics[1] !== addressWord(story.vault));
-    const appended = {
-      address: registry.toLowerCase(),
-      topics: [APPENDED, addressWord(story.vault)],
-      data: '0x',
-      blockNumber: hexBlock(at),
-      blockHash: addressWord(registry),
-      blockTimestamp: hexBlock(await fork.now()),
-      transactionHash: addressWord(registry),
-      logIndex: hexBlock(9_000),
-    };
-    const within = ({ fromBlock, toBlock, address }: Range) =>
-      address.some((each) => each.toLowerCase() === registry.toLowerCase()) &&
-      Number(fromBlock) <= at &&
-      at <= Number(toBlock);
+    const appended = appendedIn(at, addressWord(registry), await fork.now());
+    const within = (range: Range) =>
+      isOfRegistry(range) && Number(range.fromBlock) <= at && at <= Number(range.toBlock);
     let isAppended = true;
     rewriteLogs((logs, range) => [
       ...without(logs),
@@ -463,7 +473,6 @@ describe('the rows', () => {
     const grown = await growing.dump();
     // Old blocks were read again: rows came where none were.
     expect(await readEpoch(growing.store.db)).not.toBe(epoch);
-    const sharesOnly = (rows: string) => rows.split('\n').filter((row) => row.includes('"sender"'));
     expect(sharesOnly(grown).length).toBeGreaterThan(sharesOnly(lacking).length + 8);
     expect(sharesOnly(grown)).toEqual(sharesOnly(await freshRows()));
     // The block of the registration is replaced by one without it.
@@ -478,7 +487,7 @@ describe('the rows', () => {
   });
 
   test('of a basket that a range names are whole, though the next range is asked for meanwhile', async () => {
-    const { registry, baskets, startBlock } = fork.deployment;
+    const { baskets, startBlock } = fork.deployment;
     const fewer = {
       ...fork.deployment,
       baskets: baskets.filter(({ ticker }) => ticker !== 'HEALTH'),
@@ -489,23 +498,12 @@ describe('the rows', () => {
     const at =
       (blocks.find((block) => block > startBlock + 1 && !blocks.includes(block - 1)) ?? 0) - 1;
     const { hash, timestamp } = await fork.client.getBlock({ blockNumber: BigInt(at) });
-    const appended = {
-      address: registry.toLowerCase(),
-      topics: [APPENDED, addressWord(story.vault)],
-      data: '0x',
-      blockNumber: hexBlock(at),
-      blockHash: hash,
-      blockTimestamp: hexBlock(Number(timestamp)),
-      transactionHash: addressWord(registry),
-      logIndex: hexBlock(9_000),
-    };
-    rewriteLogs((logs, { fromBlock, toBlock, address }) => [
+    const appended = appendedIn(at, hash, timestamp);
+    rewriteLogs((logs, range) => [
       ...logs.filter(
         ({ topics }) => topics[0] !== APPENDED || topics[1] !== addressWord(story.vault),
       ),
-      ...(address.some((each) => each.toLowerCase() === registry.toLowerCase()) &&
-      Number(fromBlock) <= at &&
-      at <= Number(toBlock)
+      ...(isOfRegistry(range) && Number(range.fromBlock) <= at && at <= Number(range.toBlock)
         ? [appended]
         : []),
     ]);
@@ -530,7 +528,6 @@ describe('the rows', () => {
     Object.assign(ahead.client, { request: watched });
     await ahead.catchUp();
     expect(most).toBe(2);
-    const sharesOnly = (rows: string) => rows.split('\n').filter((row) => row.includes('"sender"'));
     expect(sharesOnly(await ahead.dump())).toEqual(sharesOnly(await freshRows()));
   });
 
@@ -538,27 +535,18 @@ describe('the rows', () => {
     ['refused', false],
     ['found to name a basket', true],
   ])('are read once, though one of the first ranges was %s', async (_why, names) => {
-    const { registry, baskets, startBlock } = fork.deployment;
+    const { baskets, startBlock } = fork.deployment;
     const fewer = names ? baskets.filter(({ vault }) => vault !== story.vault) : baskets;
     const maxRange = await blocksIn(24);
     const at = startBlock + 2 * maxRange;
     const { hash, timestamp } = await fork.client.getBlock({ blockNumber: BigInt(at) });
-    const appended = {
-      address: registry.toLowerCase(),
-      topics: [APPENDED, addressWord(story.vault)],
-      data: '0x',
-      blockNumber: hexBlock(at),
-      blockHash: hash,
-      blockTimestamp: hexBlock(Number(timestamp)),
-      transactionHash: addressWord(registry),
-      logIndex: hexBlock(9_000),
-    };
+    const appended = appendedIn(at, hash, timestamp);
     let asked = 0;
     let isRefused = names;
     const rewrite = ({ jsonrpc, id, result }: RpcReply, request: RpcRequest): RpcReply => {
-      const { fromBlock, toBlock, address } = request.params[0] as Range;
-      const [from, to] = [Number(fromBlock), Number(toBlock)];
-      const isHistory = !address.some((each) => each.toLowerCase() === registry.toLowerCase());
+      const range = request.params[0] as Range;
+      const [from, to] = [Number(range.fromBlock), Number(range.toBlock)];
+      const isHistory = !isOfRegistry(range);
       if (!isHistory) asked += to - from + 1;
       if (!isRefused && from > at) {
         isRefused = true;
@@ -575,7 +563,6 @@ describe('the rows', () => {
     expect(isRefused).toBe(true);
     // The range in question and those that were on their way with it.
     expect(asked).toBeLessThan(ahead.indexer.height - startBlock + 6 * maxRange);
-    const sharesOnly = (rows: string) => rows.split('\n').filter((row) => row.includes('"sender"'));
     expect(sharesOnly(await ahead.dump())).toEqual(sharesOnly(await freshRows()));
   });
 });

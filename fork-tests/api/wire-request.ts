@@ -19,18 +19,6 @@ export type WireRequest = {
 
 /** @throws what the connection says when it ends without an answer. */
 export async function wireRequest(url: string, options: WireRequest): Promise<WireAnswer> {
-  try {
-    return await send(url, options);
-  } catch (error) {
-    if (!(error instanceof ClosedWhileIdle)) throw error;
-    return await send(url, { ...options, agent: undefined });
-  }
-}
-
-/** Expected of an agent's connection: the other side closed it in the moment in which it was used again. */
-class ClosedWhileIdle extends Error {}
-
-async function send(url: string, options: WireRequest): Promise<WireAnswer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const sent = request({
@@ -60,8 +48,10 @@ async function send(url: string, options: WireRequest): Promise<WireAnswer> {
       });
     });
     sent.once('error', (error: NodeJS.ErrnoException) => {
+      // Expected of an agent's connection: the other side closed it in the moment in which it was used again.
       const isClosed = sent.reusedSocket && error.code === 'ECONNRESET';
-      reject(isClosed ? new ClosedWhileIdle(error.message, { cause: error }) : error);
+      if (isClosed) resolve(wireRequest(url, { ...options, agent: undefined }));
+      else reject(error);
     });
     sent.end(options.body);
   });

@@ -27,8 +27,7 @@ function payoutReward(fee: bigint): bigint {
 
 /**
  * Cuts what is due into payouts, each of one market: its best paid positions first, then the largest. Of them `most`, in
- * turn the one that pays most and the one whose market was told least,
- * the larger one of equals.
+ * turn the one that pays most and the one whose market was told least, the larger one of equals.
  */
 export function payoutTurns(markets: readonly DueMarket[], most: number): CoverWork[] {
   const batches = markets.flatMap(batchesOf);

@@ -69,8 +69,6 @@ class OffThreadDriver extends SqliteDriver {
   readonly #raw: Database.Database;
   readonly #guard: Guard;
   #connection: DatabaseConnection | null = null;
-  /** Of libsql's asynchronous statements. */
-  #away: object | null = null;
 
   constructor(config: SqliteDialectConfig, raw: Database.Database, guard: Guard) {
     super(config);
@@ -138,24 +136,13 @@ class OffThreadDriver extends SqliteDriver {
     { sql, parameters }: CompiledQuery,
   ): Promise<QueryResult<R>> {
     // Both of libsql's interfaces hold the same native connection, so that a transaction may use both.
-    const statement = await this.#prepared(sql);
+    const statement = await this.#guard(() => away.prepare.call(this.#raw, sql));
     const rows = (await this.#guard(() => statement.all(bound(parameters)))) as R[];
     if (statement.reader) return { rows };
     const { rows: told } = await own.executeQuery<{ count: number; id: number }>(WRITTEN);
     const [written] = told;
     if (written === undefined) throw new Error('SQLite does not say what it wrote');
     return { rows, numAffectedRows: BigInt(written.count), insertId: BigInt(written.id) };
-  }
-
-  /** Prepared here, which takes less than the way there and back; run on the other thread. */
-  async #prepared(sql: string): Promise<AsyncStatement> {
-    return await this.#guard(async () => {
-      this.#away ??= Object.getPrototypeOf(
-        await away.prepare.call(this.#raw, 'select 1'),
-      ) as object;
-      const { stmt } = this.#raw.prepare(sql) as unknown as { stmt: unknown };
-      return Object.assign(Object.create(this.#away) as AsyncStatement, { stmt });
-    });
   }
 
   async #exec(sql: string): Promise<void> {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readDeployment } from '../../../contracts-abi/deployment.ts';
 import { LIVE_STOCKS } from '../../../contracts-abi/live-addresses.ts';
 import { sendSigned } from '../client.ts';
-import { nonceOf, owner, runUnbroken, stepsIn, type UnbrokenRun } from './deploy-process.ts';
+import { nonceOf, owner, runUnbroken, stepNumber, type UnbrokenRun } from './deploy-process.ts';
 import { Journal } from './journal.ts';
 import { planSchema } from './plan.ts';
 import { raisePrice } from './raise-price.ts';
@@ -178,7 +178,7 @@ test('goes on after a reorganisation took the last steps back, and not where it 
 test('sends no bytes that would fail by now, and signs them anew when asked to', async () => {
   const here = await run.another();
   const settings = { DEPLOY_PLAN_FILE: run.planFile };
-  const weeks = stepsIn(run.outcome).findIndex((line) => line.includes('publishWeeks')) + 1;
+  const weeks = stepNumber(run, 'publishWeeks');
   expect(weeks).toBeGreaterThan(0);
   await here.runKilled(weeks, 'before', settings);
   // The first week that was decided on is over before the step ever leaves.
@@ -202,7 +202,7 @@ test('sends no bytes that would fail by now, and signs them anew when asked to',
 test('decides anew what no signed step rests on yet', async () => {
   const here = await run.another();
   const settings = { DEPLOY_PLAN_FILE: run.planFile };
-  const weeks = stepsIn(run.outcome).findIndex((line) => line.includes('publishWeeks')) + 1;
+  const weeks = stepNumber(run, 'publishWeeks');
   await here.runKilled(weeks - 1, 'after', settings);
   const path = `${here.deploymentFile}.journal`;
   const { timestamp } = await here.client.getBlock();

@@ -144,6 +144,7 @@ describe('where pools are deep', () => {
     site.client.readContract({ ...market(), functionName: 'capOf', args: [vaultOf(ticker)] });
   const depthCapOf = (ticker: string) =>
     site.client.readContract({ ...market(), functionName: 'depthCapOf', args: [vaultOf(ticker)] });
+  const GIFT = ['--only', 'CORE', '--fund', '9'];
   const publishedWeeks = () =>
     site.client.readContract({ ...market(), functionName: 'publishedWeeks' });
   const feePool = () => site.client.readContract({ ...market(), functionName: 'feePool' });
@@ -480,19 +481,16 @@ describe('where pools are deep', () => {
 
   test('a broken-off step that lacks gas by now is named, and given up where it is told to', async () => {
     const env = { DEPLOY_COVER_WEEKS: '0' };
-    const gift = ['--only', 'CORE', '--fund', '9'];
     await aside(async () => {
-      await mint(site.deployer.address, 9_000_000n);
-      const nonce = await nonceOf(site);
-      await site.callBroken(1, 'before', env, '--cover', ...gift);
+      const nonce = await brokenGift(env);
       await makeDearer(site, LIVE.usdg);
-      const stopped = await cover(env, ...gift);
+      const stopped = await cover(env, ...GIFT);
       expect(stopped.code).toBe(1);
       expect(stopped.err).toMatch(
         /^deploy: step 1 \(approve .*\) needs more gas by now than it was signed with, so it was not sent: add --drop/,
       );
       expect(await nonceOf(site)).toBe(nonce);
-      expect(await cover(env, ...gift, '--drop')).toMatchObject({ code: 0, err: '' });
+      expect(await cover(env, ...GIFT, '--drop')).toMatchObject({ code: 0, err: '' });
       expect(await feePool()).toBe(9_000_000n);
       expect(await nonceOf(site)).toBe(nonce + 3);
     });
@@ -500,7 +498,6 @@ describe('where pools are deep', () => {
 
   test('what gives a step up is signed anew too where gas has passed its fee cap', async () => {
     const env = { DEPLOY_COVER_WEEKS: '0', DEPLOY_WAIT_SECONDS: '5' };
-    const gift = ['--only', 'CORE', '--fund', '9'];
     const { baseFeePerGas: calm } = await site.client.getBlock();
     const mineAt = async (baseFeePerGas: bigint) => {
       await site.client.setNextBlockBaseFeePerGas({ baseFeePerGas });
@@ -508,19 +505,17 @@ describe('where pools are deep', () => {
     };
     try {
       await aside(async () => {
-        await mint(site.deployer.address, 9_000_000n);
-        const nonce = await nonceOf(site);
-        await site.callBroken(1, 'before', env, '--cover', ...gift);
-        await site.callBroken(1, 'before', env, '--cover', ...gift, '--drop');
+        const nonce = await brokenGift(env);
+        await site.callBroken(1, 'before', env, '--cover', ...GIFT, '--drop');
         await mineAt(10n ** 10n);
-        const waiting = await cover(env, ...gift);
+        const waiting = await cover(env, ...GIFT);
         expect(waiting.err).toMatch(/Gas costs more by now than its fee cap .* add --drop/);
         expect(await nonceOf(site)).toBe(nonce);
-        const dry = await cover(env, ...gift, '--drop', '--dry-run');
+        const dry = await cover(env, ...GIFT, '--drop', '--dry-run');
         expect(dry.out).toContain('would be given up');
         expect(dry.out).toContain('drop of approve');
         expect(dry.out).not.toContain('drop of drop');
-        expect(await cover(env, ...gift, '--drop')).toMatchObject({ code: 0, err: '' });
+        expect(await cover(env, ...GIFT, '--drop')).toMatchObject({ code: 0, err: '' });
         expect(await feePool()).toBe(9_000_000n);
         expect(await nonceOf(site)).toBe(nonce + 3);
       });
@@ -532,19 +527,16 @@ describe('where pools are deep', () => {
 
   test('where a step is mined that was given up, it is told so, and not that what gave it up was mined', async () => {
     const env = { DEPLOY_COVER_WEEKS: '0' };
-    const gift = ['--only', 'CORE', '--fund', '9'];
     await aside(async () => {
-      await mint(site.deployer.address, 9_000_000n);
-      const nonce = await nonceOf(site);
-      await site.callBroken(1, 'before', env, '--cover', ...gift);
-      await site.callBroken(1, 'before', env, '--cover', ...gift, '--drop');
+      const nonce = await brokenGift(env);
+      await site.callBroken(1, 'before', env, '--cover', ...GIFT, '--drop');
       const [approval, drop] = readFileSync(journalFile(), 'utf8')
         .split('\n')
         .slice(1, 3)
         .map((line): { hash: Hex; raw: Hex } => JSON.parse(line));
       await site.client.sendRawTransaction({ serializedTransaction: approval?.raw as Hex });
       await expect.poll(() => nonceOf(site)).toBe(nonce + 1);
-      const { code, out, err } = await cover(env, ...gift);
+      const { code, out, err } = await cover(env, ...GIFT);
       expect({ code, err }).toEqual({ code: 0, err: '' });
       expect(out).toContain(`drop of approve on ${deployment.usdg}, ${drop?.hash}:\n`);
       expect(out).toContain(
@@ -734,6 +726,14 @@ describe('where pools are deep', () => {
     }
     expect((await site.call({}, '--help')).out).toContain('npm run deploy -- --cover');
   }, 60_000);
+
+  /** What a gift takes is there, and its approval is signed and not sent. @returns the nonce of the approval. */
+  async function brokenGift(env: Record<string, string>): Promise<number> {
+    await mint(site.deployer.address, 9_000_000n);
+    const nonce = await nonceOf(site);
+    await site.callBroken(1, 'before', env, '--cover', ...GIFT);
+    return nonce;
+  }
 
   async function mint(to: Address, amount: bigint): Promise<void> {
     await write(site.client, dave, {

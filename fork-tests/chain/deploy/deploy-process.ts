@@ -123,6 +123,11 @@ export function stepsIn({ out }: Outcome): string[] {
   return out.match(/^ {2}\d+\/\d+ .*$/gm) ?? [];
 }
 
+/** At which of an unbroken run's steps the first one of these words is, counted from one. */
+export function stepNumber({ outcome }: UnbrokenRun, words: string): number {
+  return stepsIn(outcome).findIndex((line) => line.includes(words)) + 1;
+}
+
 /** A deployer that holds what any deployment here takes, on a synthetic live chain that forks start from. */
 async function startLiveWithDeployer(): Promise<{ live: Anvil; key: Hex }> {
   const key = generatePrivateKey();

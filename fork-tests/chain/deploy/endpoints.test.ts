@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Anvil, startAnvil } from '../../anvil.ts';
 import { type Proxy, startProxy } from '../../proxy/proxy.ts';
-import { GONE, nonceOf, runUnbroken, stepsIn, type UnbrokenRun } from './deploy-process.ts';
+import { GONE, nonceOf, runUnbroken, stepNumber, type UnbrokenRun } from './deploy-process.ts';
 import { Journal } from './journal.ts';
 import { planSchema } from './plan.ts';
 
@@ -129,7 +129,7 @@ test('behind one address a node may count a step of which another one has no rec
 test('what is mined is not taken for a step that fails, where a node that is behind did not tell of it', async () => {
   const here = await run.another();
   const settings = { DEPLOY_PLAN_FILE: run.planFile };
-  const seal = stepsIn(run.outcome).findIndex((line) => line.includes('seal on')) + 1;
+  const seal = stepNumber(run, 'seal on');
   await here.callBroken(seal, 'after', settings);
   const journal = Journal.read(`${here.deploymentFile}.journal`, planSchema);
   const behind = here.proxy.on(

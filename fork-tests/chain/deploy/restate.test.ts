@@ -10,7 +10,7 @@ import {
   nonceOf,
   runUnbroken,
   type Site,
-  stepsIn,
+  stepNumber,
   type UnbrokenRun,
 } from './deploy-process.ts';
 import { Journal } from './journal.ts';
@@ -30,13 +30,10 @@ afterAll(() => run?.stop());
 const settings = () => ({ DEPLOY_PLAN_FILE: run.planFile, DEPLOY_WAIT_SECONDS: '5' });
 const journalOf = (site: Site) => Journal.read(`${site.deploymentFile}.journal`, planSchema);
 
-const stepNumber = (words: string): number =>
-  stepsIn(run.outcome).findIndex((line) => line.includes(words)) + 1;
-
 /** A deployment broken off at the vault of CORE: its bytes are signed, and its price has moved since. */
 async function brokenAtVault(moment: 'before' | 'after') {
   const here = await run.another();
-  const number = stepNumber('deployment of BasketVault CORE');
+  const number = stepNumber(run, 'deployment of BasketVault CORE');
   await here.callBroken(number, moment, settings());
   const old = journalOf(here)?.steps.at(-1);
   if (old === undefined) throw new Error('nothing was signed');

@@ -2,7 +2,7 @@
 import { type Hex, hexToNumber, parseTransaction } from 'viem';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeDearer } from './dearer-token.ts';
-import { nonceOf, runUnbroken, type Site, stepsIn, type UnbrokenRun } from './deploy-process.ts';
+import { nonceOf, runUnbroken, type Site, stepNumber, type UnbrokenRun } from './deploy-process.ts';
 import { Journal } from './journal.ts';
 import { planSchema } from './plan.ts';
 
@@ -13,9 +13,6 @@ beforeAll(async () => {
 }, 300_000);
 
 afterAll(() => run?.stop());
-
-const stepNumber = (words: string): number =>
-  stepsIn(run.outcome).findIndex((line) => line.includes(words)) + 1;
 
 const lastSigned = (site: Site) =>
   Journal.read(`${site.deploymentFile}.journal`, planSchema)?.steps.at(-1);
@@ -87,7 +84,7 @@ test('each estimate is asked for at a block that has the step before, until the 
 test('bytes of an earlier run that lack gas by now are not sent, and are signed anew when asked to', async () => {
   const here = await run.another();
   const settings = { DEPLOY_PLAN_FILE: run.planFile };
-  const approval = stepNumber('approve on');
+  const approval = stepNumber(run, 'approve on');
   await here.callBroken(approval, 'before', settings);
   const signed = lastSigned(here);
   await makeDearer(here, signed?.to as Hex);
