@@ -10,6 +10,7 @@ import { type CoverTables, coverCreditMigrations, coverMigrations } from './cove
 import { type CheckpointTables, checkpointMigrations } from './indexer/checkpoints.ts';
 import { type EpochTables, epochMigrations } from './indexer/epoch.ts';
 import { type VaultTables, vaultMigrations } from './indexer/vault-set.ts';
+import { keyedRowMigrations } from './indexer/keyed-rows.ts';
 import { dueIndexMigrations } from './jobs/due-index.ts';
 import { dueSlotMigrations } from './jobs/due-slots.ts';
 import { type NavTables, navMigrations } from './nav/nav-tables.ts';
@@ -39,4 +40,5 @@ export const apiMigrations: Migrations = {
   ...epochMigrations,
   ...ownerRowMigrations,
   ...coverCreditMigrations,
+  ...keyedRowMigrations,
 };

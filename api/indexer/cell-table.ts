@@ -30,38 +30,50 @@ const MARK = '.';
 
 /** A row's value of a column. @throws where it is missing, or would come out as another */
 export function cellOf(row: object, column: string): Cell {
-  const value = (row as Row)[column];
-  const isText = typeof value === 'string' && isWhole(value);
-  if (isText || value === null || Number.isSafeInteger(value)) return value as Cell;
-  throw new Error(`a row of an insert has no value that can be written for ${column}`);
+  const cell = valueOf(row, column);
+  if (typeof cell === 'string' && !isWhole(cell)) throw unwritable(column);
+  return cell;
 }
+
+/** The same, but for texts with half a character. */
+function valueOf(row: object, column: string): Cell {
+  const value = (row as Row)[column];
+  if (typeof value === 'string' || value === null || Number.isSafeInteger(value))
+    return value as Cell;
+  throw unwritable(column);
+}
+
+const unwritable = (column: string): Error =>
+  new Error(`a row of an insert has no value that can be written for ${column}`);
+
+/** How cells are read and how long a text is. */
+type Measure = { read: (row: object, column: string) => Cell; lengthOf: (text: string) => number };
+
+/** Takes a fraction of the time, and finds out at the end where it does not hold. */
+const AS_ASCII: Measure = { read: valueOf, lengthOf: (text) => text.length };
+const AS_TEXT: Measure = { read: cellOf, lengthOf: (text) => Buffer.byteLength(text) };
 
 /** @param rows one or more, each with these columns. @throws as {@link cellOf} */
 export function cellTable(rows: readonly object[], names: readonly string[]): CellTable {
-  const table =
-    tableOf(rows, names, (text) => text.length) ??
-    tableOf(rows, names, (text) => Buffer.byteLength(text));
+  const table = tableOf(rows, names, AS_ASCII) ?? tableOf(rows, names, AS_TEXT);
   // SQLite's length of a text ends at the first of these.
   if (table === null || table.bytes.includes(0))
     throw new Error('a row of an insert has text that cannot be written: it holds NUL');
   return table;
 }
 
-/**
- * @param lengthOf bytes of a text; or its characters, which take a fraction of the time to count
- * @returns null where a text is not as many bytes long
- */
+/** Null where a text is not as many bytes long as measured. */
 function tableOf(
   rows: readonly object[],
   names: readonly string[],
-  lengthOf: (text: string) => number,
+  measure: Measure,
 ): CellTable | null {
-  const columns = names.map((name) => columnOf(rows, name, lengthOf));
+  const columns = names.map((name) => columnOf(rows, name, measure));
   const size = sizeOf(columns);
   const bytes = Buffer.allocUnsafe(rows.length * size);
   for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
     const some = rows.slice(start, start + ROWS_AT_ONCE);
-    const text = textOf(some, columns, lengthOf);
+    const text = textOf(some, columns, measure.lengthOf);
     if (Buffer.byteLength(text) !== some.length * size) return null;
     bytes.write(text, start * size);
   }
@@ -108,17 +120,13 @@ export function rowsOfCells({ bytes, rows, columns }: CellTable): RawBuilder<unk
     select ${sql.join(cells)} from at where true`;
 }
 
-function columnOf(
-  rows: readonly object[],
-  name: string,
-  lengthOf: (text: string) => number,
-): Column {
+function columnOf(rows: readonly object[], name: string, { read, lengthOf }: Measure): Column {
   let width = 0;
   let least = Number.POSITIVE_INFINITY;
   let isNumber = true;
   let isMarked = false;
   for (const row of rows) {
-    const cell = cellOf(row, name);
+    const cell = read(row, name);
     if (typeof cell !== 'number') isNumber = false;
     if (cell === null || (typeof cell === 'string' && cell.endsWith(FILL))) isMarked = true;
     const length = lengthOf(contentOf(cell, false));

@@ -136,10 +136,10 @@ export class Indexer<DB extends IndexerTables> {
     this.#head = head.block;
     this.#options.onHead(head.block);
     this.#heads.saw(head.block, this.#cursor?.block ?? null, this.caughtUp);
-    const linked = this.#tail.leadTo(head);
     // Without rows there is nothing to hold against it yet: the first logs can be on their way meanwhile.
-    if (this.#cursor === null) linked.catch(() => undefined);
-    else await linked;
+    let linking: Promise<void> | null = null;
+    const linked = () => (linking ??= this.#tail.leadTo(head));
+    if (this.#cursor !== null) await linked();
     if (!(await this.#undoReorg(head))) return;
     await this.#lookAtSeam(head);
     // A node behind the rows has nothing to add to them.

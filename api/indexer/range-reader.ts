@@ -12,6 +12,9 @@ import type { IndexedLog, Projection } from './projection.ts';
 import { type Prepared, Routing } from './routing.ts';
 import type { VaultSet } from './vault-set.ts';
 
+/** Of logs, on their way at once: a node that has several cores works on as many, and none refuses so few. */
+const RANGES_AT_ONCE = 4;
+
 export type RangeOptions<DB> = {
   client: PublicClient;
   projections: readonly Projection<DB>[];
@@ -21,8 +24,8 @@ export type RangeOptions<DB> = {
   maxRange: number;
 };
 
-/** The head that a run reads up to; `linked` once the tail of the chain reaches it. */
-export type Run = { head: Header; linked: Promise<void>; backlog: Backlog };
+/** The head that a run reads up to; `linked` leads the tail of the chain up to it, once. */
+export type Run = { head: Header; linked: () => Promise<void>; backlog: Backlog };
 
 /** Logs that are there and not yet written: what waits in memory for the store. */
 export class Backlog {
@@ -92,22 +95,52 @@ type Found<DB> = {
 /** What one range holds, ready to be written. */
 export type Step<DB> = Pick<Found<DB>, 'to' | 'hash' | 'logs' | 'discovered' | 'rows'>;
 
+/** Where a range ends, for the one after it. */
+type End = { to: number; hash: Hex; vaults: ReadonlySet<Address>; further: Promise<Further> };
+
+const endOf = ({ to, hash, place, further }: Asked): End => ({
+  to,
+  hash,
+  vaults: place.vaults,
+  further,
+});
+
 /** A range that is being read. Null: there is none. */
 export class Coming<DB> {
+  /** Once it was asked for ahead, or it turned out that it cannot be. */
+  readonly guessed: Promise<void>;
   /** Once its logs were asked for, as the range before it ended; where the node refuses them, it stays the first one. */
   readonly asked: Promise<Asked | null>;
   readonly found: Promise<Found<DB> | null>;
   readonly step: Promise<Step<DB> | null>;
   /** Set once it is there and its logs are taken apart. */
   ready: Step<DB> | null = null;
+  /** The range before it; null once that one is found. */
+  #before: Coming<DB> | null;
+  #guess: Asked | null = null;
+  #end: End | null = null;
 
+  /** @param guess the same as `asked`, as far as it can be told while the ranges before it are being read */
   constructor(
-    asked: Promise<Asked | null>,
-    find: (asked: Asked) => Promise<Found<DB> | null>,
+    { before, guess, asked }: Order<DB>,
+    find: (asked: Asked) => Promise<Found<DB>>,
     verify: (found: Found<DB>) => Promise<void>,
   ) {
-    this.asked = asked;
-    const found = asked.then((range) => (range === null ? null : find(range)));
+    this.#before = before;
+    this.guessed = guess.then((range) => {
+      this.#guess = range;
+    });
+    this.asked = asked.then((range) => {
+      this.#before = null;
+      this.#end = range === null ? null : endOf(range);
+      return range;
+    });
+    const found = this.asked.then(async (range) => {
+      if (range === null) return null;
+      const read = await find(range);
+      this.#end = { ...read, further: Promise.resolve(read.further) };
+      return read;
+    });
     this.found = found;
     this.step = (async () => {
       const range = await found;
@@ -120,11 +153,36 @@ export class Coming<DB> {
       this.ready = step;
     };
     // All are awaited in their turn, unless one before it fails first.
-    asked.catch(() => undefined);
+    this.guessed.catch(() => undefined);
+    this.asked.catch(() => undefined);
     found.catch(() => undefined);
     settle().catch(() => undefined);
   }
+
+  /** Where it ends, as far as that is known; null where what was asked ahead does not follow what came of those before. */
+  get end(): End | null {
+    if (this.#end !== null) return this.#end;
+    const before = this.#before?.end ?? null;
+    return this.#guess !== null && before !== null && follows(this.#guess, before)
+      ? endOf(this.#guess)
+      : null;
+  }
+
+  /** The range so many before it; null where that one is found. */
+  behind(count: number): Coming<DB> | null {
+    return count === 0 ? this : (this.#before?.behind(count - 1) ?? null);
+  }
 }
+
+/** What a range is read by. */
+type Order<DB> = {
+  before: Coming<DB> | null;
+  guess: Promise<Asked | null>;
+  asked: Promise<Asked | null>;
+};
+
+const follows = ({ from, place }: Asked, { to, vaults }: End): boolean =>
+  from === to + 1 && place.vaults === vaults;
 
 export class RangeReader<DB> {
   readonly #options: RangeOptions<DB>;
@@ -139,59 +197,53 @@ export class RangeReader<DB> {
 
   /** The range from `position` on, as long as the node takes it. */
   at(position: number, run: Run, place: Place): Coming<DB> {
-    const asked = this.#ask(position, run.head, place);
-    return new Coming(
-      asked,
-      (range) => this.#found(range, run),
-      (range) => this.#verify(range, run),
-    );
+    const asked = this.#ask(position, run, place);
+    return this.#coming({ before: null, guess: asked, asked }, run);
   }
 
   /**
-   * The range after one that is being read: asked for while the node works on that one, as if that named no vaults, and
-   * anew where it does. Two are on their way at once, no more. Whether they stand is found out meanwhile.
+   * The range after one that is being read: asked for while the node works on those before it, as if they named no
+   * vaults, and anew where they do. Few are on their way at once. Whether they stand is found out meanwhile.
    * @param cursor up to where the rows reach
    */
   after(before: Coming<DB>, run: Run, cursor: () => Checkpoint | null): Coming<DB> {
-    const followOf = async (
-      end: Checkpoint,
-      vaults: ReadonlySet<Address>,
-      further: Further,
-    ): Promise<Asked | null> => {
-      if (end.block >= run.head.block) return null;
+    const followOf = async ({ to, hash, vaults, further }: End): Promise<Asked | null> => {
+      if (to >= run.head.block) return null;
       // Of ranges that are read again the rows reach further already.
       const at = cursor();
-      const known = at !== null && at.block > end.block ? at : end;
-      return await this.#ask(end.block + 1, run.head, { vaults, known, further });
+      const known = at !== null && at.block > to ? at : { block: to, hash };
+      const place = { vaults, known, further: await further };
+      return await this.#ask(to + 1, run, place);
     };
-    const askEarly = async (): Promise<Asked | null> => {
-      // There once the range before that one is found: no third one is on its way.
-      const ahead = await before.asked;
-      if (ahead === null) return null;
+    const askAhead = async (): Promise<Asked | null> => {
+      await before.guessed;
+      await before.behind(RANGES_AT_ONCE - 1)?.found;
       await run.backlog.room();
-      const { to, hash, place, further } = ahead;
-      return await followOf({ block: to, hash }, place.vaults, await further);
+      if (before.end === null) await before.asked;
+      return before.end === null ? null : await followOf(before.end);
     };
-    const early = askEarly();
-    // Awaited in its turn, unless the range before it fails first.
-    early.catch(() => undefined);
+    const guess = askAhead();
     const ask = async (): Promise<Asked | null> => {
-      const found = await before.found;
-      if (found === null) return null;
-      const { to, hash, vaults, further } = found;
-      const asked = await early;
-      const stands = asked?.from === to + 1 && asked.place.vaults === vaults;
-      return stands ? asked : await followOf({ block: to, hash }, vaults, further);
+      await before.found;
+      const ahead = await guess;
+      const { end } = before;
+      if (end === null) return null;
+      return ahead !== null && follows(ahead, end) ? ahead : await followOf(end);
     };
+    return this.#coming({ before, guess, asked: ask() }, run);
+  }
+
+  #coming(order: Order<DB>, run: Run): Coming<DB> {
     return new Coming(
-      ask(),
+      order,
       (range) => this.#found(range, run),
       (range) => this.#verify(range, run),
     );
   }
 
   /** Asks for a range, as long as the node may take. */
-  async #ask(from: number, head: Header, place: Place): Promise<Asked> {
+  async #ask(from: number, run: Run, place: Place): Promise<Asked> {
+    const { head } = run;
     const to = this.#endOf(from, head);
     const hash = await this.#hashAt(to, place.further);
     const next = this.#endOf(to + 1, head);
@@ -200,12 +252,13 @@ export class RangeReader<DB> {
     // Both are awaited in their turn, unless one before them fails first.
     further.catch(() => undefined);
     logs.catch(() => undefined);
+    run.linked().catch(() => undefined);
     return { from, to, hash, place, further, logs };
   }
 
   /** What the node tells of a range, or of a shorter one where it refuses that. */
   async #found(asked: Asked, run: Run): Promise<Found<DB>> {
-    for (let range = asked; ; range = await this.#ask(range.from, run.head, range.place)) {
+    for (let range = asked; ; range = await this.#ask(range.from, run, range.place)) {
       const logs = await range.logs;
       if (logs === null) continue;
       const found = await this.#take(range, logs);
@@ -243,7 +296,10 @@ export class RangeReader<DB> {
   /** @throws when the chain moved under the read: the next run sees the reorg and starts from a sound place. */
   async #verify({ to, hash, logs, known }: Found<DB>, { head, linked }: Run): Promise<void> {
     // Of blocks further below the head its tail says nothing.
-    if (to >= this.#tail.lowest(head)) await linked;
+    if (to >= this.#tail.lowest(head)) {
+      await linked();
+      if (this.#tail.at(to) !== hash) throw changed(to);
+    }
     this.#makeSureOfTail(logs);
     const before = known === null ? [] : [known];
     await Promise.all([{ block: to, hash }, ...before].map((each) => this.#makeSure(each)));

@@ -9,6 +9,7 @@ export const HOUR = 3_600;
 export const DAY = 86_400;
 
 type Trx = Transaction<NavTables>;
+type SpanRow = NavTables['nav_span'];
 export type NavDb = Kysely<NavTables> | Trx;
 
 /** Puts `rows`, in order of time, in the place of all minutes from `from` on, and joins hours and days anew. */
@@ -19,43 +20,38 @@ export async function replaceMinutes(
   rows: readonly TradedSpan[],
 ): Promise<void> {
   if (vaults.length === 0) return;
-  let spans = rows;
-  let start = from;
-  await replace(trx, vaults, MINUTE, from, rows);
-  for (const [shorter, longer] of [
-    [MINUTE, HOUR],
-    [HOUR, DAY],
-  ] as const) {
-    const opens = startOf(start, longer);
-    const earlier = await spansBetween(trx, vaults, shorter, opens, start);
-    spans = joined([...earlier, ...spans], longer);
-    start = opens;
-    await replace(trx, vaults, longer, start, spans);
+  const anew = [{ span: MINUTE, from, rows }];
+  for (const span of [HOUR, DAY]) {
+    const [shorter] = anew.slice(-1);
+    if (shorter === undefined) break;
+    const opens = startOf(shorter.from, span);
+    const earlier = await spansBetween(trx, vaults, shorter.span, opens, shorter.from);
+    anew.push({ span, from: opens, rows: joined([...earlier, ...shorter.rows], span) });
   }
+  for (const { span, from: start } of anew) {
+    await trx
+      .deleteFrom('nav_span')
+      .where('vault', 'in', vaults)
+      .where('span', '=', span)
+      .where('start', '>=', start)
+      .execute();
+  }
+  await insertRows(
+    trx,
+    'nav_span',
+    anew.flatMap(({ span, rows: spans }) => spans.map((each) => rowOf(each, span))),
+  );
 }
 
-async function replace(
-  trx: Trx,
-  vaults: readonly string[],
-  span: number,
-  from: number,
-  rows: readonly TradedSpan[],
-): Promise<void> {
-  await trx
-    .deleteFrom('nav_span')
-    .where('vault', 'in', vaults)
-    .where('span', '=', span)
-    .where('start', '>=', from)
-    .execute();
-  const values = rows.map(({ vault, start, high, low, value }) => ({
+function rowOf({ vault, start, high, low, value }: TradedSpan, span: number): SpanRow {
+  return {
     vault,
     span,
     start,
     high: high.toString(),
     low: low.toString(),
     value: value.toString(),
-  }));
-  await insertRows(trx, 'nav_span', values);
+  };
 }
 
 /** From `from` up to but not at `to`, in order of time. */

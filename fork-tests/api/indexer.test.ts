@@ -124,6 +124,25 @@ function appendedIn(at: number, blockHash: string, time: bigint | number) {
   };
 }
 
+/** How many ranges of logs were on their way at once at most. */
+function countUnderWay({ client }: IndexUnderTest): { most: number } {
+  const ask = client.request as unknown as (call: { method: string }) => Promise<unknown>;
+  const seen = { most: 0 };
+  let underWay = 0;
+  const request = async (call: { method: string }): Promise<unknown> => {
+    if (call.method !== 'eth_getLogs') return await ask(call);
+    underWay += 1;
+    seen.most = Math.max(seen.most, underWay);
+    try {
+      return await ask(call);
+    } finally {
+      underWay -= 1;
+    }
+  };
+  Object.assign(client, { request });
+  return seen;
+}
+
 const isOfRegistry = ({ address }: Range): boolean =>
   address.some((each) => each.toLowerCase() === fork.deployment.registry.toLowerCase());
 
@@ -512,23 +531,35 @@ describe('the rows', () => {
       through: proxy.url,
       maxRange: at - startBlock + 1,
     });
-    const ask = ahead.client.request as unknown as (call: { method: string }) => Promise<unknown>;
-    let underWay = 0;
-    let most = 0;
-    const watched = async (call: { method: string }): Promise<unknown> => {
-      if (call.method !== 'eth_getLogs') return await ask(call);
-      underWay += 1;
-      most = Math.max(most, underWay);
-      try {
-        return await ask(call);
-      } finally {
-        underWay -= 1;
-      }
-    };
-    Object.assign(ahead.client, { request: watched });
+    const seen = countUnderWay(ahead);
     await ahead.catchUp();
-    expect(most).toBe(2);
+    expect(seen.most).toBeGreaterThan(1);
     expect(sharesOnly(await ahead.dump())).toEqual(sharesOnly(await freshRows()));
+  });
+
+  test('of many ranges are asked for four ranges at once, and no more', async () => {
+    const narrow = await index({ maxRange: await blocksIn(40) });
+    const seen = countUnderWay(narrow);
+    await narrow.catchUp();
+    expect(seen.most).toBe(4);
+    expect(await narrow.dump()).toBe(await freshRows());
+  });
+
+  test('end in no block that only a node of another chain has, though it answers every time', async () => {
+    const end = Number(await fork.client.getBlockNumber()) - 3;
+    const isEnd = (params: unknown[]) => params[0] === hexBlock(end);
+    const rewrite = (reply: RpcReply): RpcReply => ({
+      ...reply,
+      result: { ...(reply.result as object), hash: addressWord(fork.deployment.registry) },
+    });
+    proxy.on('eth_getBlockByNumber', { where: isEnd }, { fault: 'rewrite', rewrite });
+    // So that one range ends there.
+    const misled = await index({
+      through: proxy.url,
+      maxRange: end - fork.deployment.startBlock + 1,
+    });
+    await expect(misled.sync()).rejects.toThrow(`block ${end} changed`);
+    expect(misled.indexer.height).toBeLessThan(end);
   });
 
   test.each([

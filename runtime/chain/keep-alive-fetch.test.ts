@@ -48,6 +48,13 @@ it('asks over one connection, one after another, and reads what is zipped', asyn
   expect(connections).toBe(1);
 });
 
+it('reads text of any script', async () => {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, result: 'ß 株 𝄞' });
+  const url = await serve((_, response) => response.writeHead(200, JSON_TYPE).end(body));
+  const asked = clientOf(url).request({ method: 'web3_clientVersion' });
+  expect(await asked).toBe('ß 株 𝄞');
+});
+
 it('goes where an answer sends it', async () => {
   const target = { url: '' };
   const url = await serve((request, response) => {

@@ -3,6 +3,7 @@
  * hosts, and `fetch` costs it several times the processor that the call does (streams, signals, a connection for each
  * request that is under way). Answers that `fetch` would follow elsewhere are left to it.
  */
+import { isAscii } from 'node:buffer';
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { createGunzip } from 'node:zlib';
@@ -82,8 +83,11 @@ function readText(response: IncomingMessage): Promise<string> {
       reject(new ResponseBodyTooLargeError({ maxSize: MOST_BYTES, size }));
       response.destroy();
     });
-    source.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    source.on('end', () => resolve(textOf(Buffer.concat(chunks))));
     source.on('error', reject);
     response.on('aborted', () => reject(new Error('the answer was cut off')));
   });
 }
+
+/** JSON-RPC answers are long and hardly ever hold anything but ASCII, which is there as text at once. */
+const textOf = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');

@@ -20,8 +20,8 @@ import { bound } from './bound.ts';
 
 /** Longer than a statement waits for another process (sqlite.ts). */
 const CLOSE_MS = 15_000;
-/** Characters, or bytes, in one bound value. */
-const LARGE = 16_384;
+/** Characters, or bytes, in one bound value: what takes longer than the way there and back in a busy process. */
+const LARGE = 65_536;
 
 type AsyncStatement = {
   readonly reader: boolean;
