@@ -10,7 +10,6 @@ export type Cell = string | number | null;
 type Row = { readonly [column: string]: unknown };
 
 type Column = {
-  name: string;
   /** Bytes. */
   width: number;
   /** Every cell is a whole number. */
@@ -20,6 +19,9 @@ type Column = {
   /** Some cells are shorter than the column is wide. */
   isFilled: boolean;
 };
+
+/** With the cells as text; null is nothing at all, of which a mark tells an empty text. */
+type Measured = Column & { contents: readonly (string | null)[] };
 
 export type CellTable = { bytes: Uint8Array; rows: number; columns: readonly Column[] };
 
@@ -72,26 +74,27 @@ function tableOf(
   const size = sizeOf(columns);
   const bytes = Buffer.allocUnsafe(rows.length * size);
   for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
-    const some = rows.slice(start, start + ROWS_AT_ONCE);
-    const text = textOf(some, columns, measure.lengthOf);
-    if (Buffer.byteLength(text) !== some.length * size) return null;
+    const end = Math.min(start + ROWS_AT_ONCE, rows.length);
+    const text = textOf(columns, start, end, measure.lengthOf);
+    if (Buffer.byteLength(text) !== (end - start) * size) return null;
     bytes.write(text, start * size);
   }
   return { bytes, rows: rows.length, columns };
 }
 
-/** Cell after cell, each filled up to its column's width. */
+/** The rows from `start` up to `end`, cell after cell, each filled up to its column's width. */
 function textOf(
-  rows: readonly object[],
-  columns: readonly Column[],
+  columns: readonly Measured[],
+  start: number,
+  end: number,
   lengthOf: (text: string) => number,
 ): string {
   let text = '';
-  for (const row of rows) {
-    for (const { name, width, isMarked } of columns) {
-      const content = contentOf((row as Row)[name] as Cell, isMarked);
-      const left = width - lengthOf(content);
-      text += left === 0 ? content : content + FILL.repeat(left);
+  for (let row = start; row < end; row += 1) {
+    for (const { contents, width, isMarked, isFilled } of columns) {
+      const content = contents[row] ?? null;
+      const cell = isMarked && content !== null ? content + MARK : (content ?? '');
+      text += isFilled ? cell + FILL.repeat(width - lengthOf(cell)) : cell;
     }
   }
   return text;
@@ -120,27 +123,30 @@ export function rowsOfCells({ bytes, rows, columns }: CellTable): RawBuilder<unk
     select ${sql.join(cells)} from at where true`;
 }
 
-function columnOf(rows: readonly object[], name: string, { read, lengthOf }: Measure): Column {
+function columnOf(rows: readonly object[], name: string, { read, lengthOf }: Measure): Measured {
   let width = 0;
   let least = Number.POSITIVE_INFINITY;
   let isNumber = true;
   let isMarked = false;
+  const contents: (string | null)[] = [];
   for (const row of rows) {
     const cell = read(row, name);
     if (typeof cell !== 'number') isNumber = false;
     if (cell === null || (typeof cell === 'string' && cell.endsWith(FILL))) isMarked = true;
-    const length = lengthOf(contentOf(cell, false));
+    const content = cell === null ? null : String(cell);
+    contents.push(content);
+    const length = content === null ? 0 : lengthOf(content);
     if (length > width) width = length;
     if (length < least) least = length;
   }
   const isFilled = isMarked || least < width;
-  return { name, width: isMarked ? width + MARK.length : width, isNumber, isMarked, isFilled };
-}
-
-/** Null is nothing at all, of which a mark tells an empty text. */
-function contentOf(cell: Cell, isMarked: boolean): string {
-  if (cell === null) return '';
-  return isMarked ? cell + MARK : String(cell);
+  return {
+    contents,
+    width: isMarked ? width + MARK.length : width,
+    isNumber,
+    isMarked,
+    isFilled,
+  };
 }
 
 function sizeOf(columns: readonly Column[]): number {

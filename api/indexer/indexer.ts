@@ -9,8 +9,10 @@
  * 6. Near the head, where chains part, nothing hangs on a single answer: the blocks there are linked by their parents
  *    to the head of the run, and cursor and logs have to be of them.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
 import type { PublicClient } from 'viem';
+import { steadyNow } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { ReadinessResult } from '../../runtime/readiness.ts';
 import { ChainTail, type Header } from './chain-tail.ts';
@@ -60,8 +62,24 @@ const FORK_SEARCH = 500;
 /** What waits in memory for the store: ranges, most of which hold little, and logs. */
 const RANGES_AHEAD = 16;
 const LOGS_AHEAD = 30_000;
+/** Each write has a price of its own (the disk, and hours and days of NAV made anew): little is held back so long. */
+const TOGETHER_MS = 50;
+const LOGS_A_WRITE = 2_000;
 /** How long a replica may lag that was believed once. */
 const SEAM_MS = 60_000;
+
+const logsOf = (steps: readonly { logs: readonly unknown[] }[]): number =>
+  steps.reduce((sum, { logs }) => sum + logs.length, 0);
+
+/** A range that is taken apart within so many milliseconds; null where it is not, or fails, which is told in its turn. */
+async function soon<DB>(coming: Coming<DB>, ms: number): Promise<Step<DB> | null> {
+  if (ms <= 0) return null;
+  const waited = new AbortController();
+  const over = delay(ms, undefined, { signal: waited.signal }).catch(() => undefined);
+  await Promise.race([coming.settled, over]);
+  waited.abort();
+  return coming.ready;
+}
 
 export class Indexer<DB extends IndexerTables> {
   readonly #options: IndexerOptions<DB>;
@@ -205,8 +223,12 @@ export class Indexer<DB extends IndexerTables> {
         continue;
       }
       const steps = [first];
-      // Whatever came while the store was busy goes with it.
-      for (let ready = coming[0]?.ready; ready; ready = coming[0]?.ready) {
+      const together = steadyNow() + TOGETHER_MS;
+      for (let next = coming[0]; next !== undefined; next = coming[0]) {
+        // Whatever came while the store was busy goes with it, and what comes soon while it is little.
+        const isLittle = logsOf(steps) < LOGS_A_WRITE;
+        const ready = next.ready ?? (isLittle ? await soon(next, together - steadyNow()) : null);
+        if (ready === null) break;
         steps.push(ready);
         coming.shift();
       }

@@ -115,6 +115,8 @@ export class Coming<DB> {
   readonly step: Promise<Step<DB> | null>;
   /** Set once it is there and its logs are taken apart. */
   ready: Step<DB> | null = null;
+  /** Once that is so, or never will be. */
+  readonly settled: Promise<void>;
   /** The range before it; null once that one is found. */
   #before: Coming<DB> | null;
   #guess: Asked | null = null;
@@ -156,7 +158,7 @@ export class Coming<DB> {
     this.guessed.catch(() => undefined);
     this.asked.catch(() => undefined);
     found.catch(() => undefined);
-    settle().catch(() => undefined);
+    this.settled = settle().catch(() => undefined);
   }
 
   /** Where it ends, as far as that is known; null where what was asked ahead does not follow what came of those before. */
@@ -252,7 +254,7 @@ export class RangeReader<DB> {
     // Both are awaited in their turn, unless one before them fails first.
     further.catch(() => undefined);
     logs.catch(() => undefined);
-    run.linked().catch(() => undefined);
+    if (to >= this.#tail.lowest(head)) run.linked().catch(() => undefined);
     return { from, to, hash, place, further, logs };
   }
 

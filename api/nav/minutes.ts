@@ -52,6 +52,7 @@ export function minutesOf(
   unopened: ReadonlySet<string>,
 ): Minutes {
   const running = baskets.map((basket) => new Valuation(basket, before));
+  const hanging = byPool(running);
   const waiting = new Set(running.filter(({ basket }) => unopened.has(basket.vault)));
   const rows = new Map<string, TradedSpan>();
   const openings = new Map<string, bigint>();
@@ -64,13 +65,30 @@ export function minutesOf(
     }
     // Most baskets have a fee and an age in common with others.
     const feeIndexes = new Map<string, bigint>();
-    for (const valuation of running) {
-      const found = valuation.value();
-      const touched = block.filter(({ pool, sqrtPrice }) => valuation.set(pool, sqrtPrice));
-      if (touched.length > 0) note(rows, valuation, time, found, feeIndexes);
+    /** With the values that the block found. */
+    const touched = new Map<Valuation, bigint | null>();
+    for (const { pool, sqrtPrice } of block) {
+      for (const valuation of hanging.get(pool) ?? []) {
+        if (!touched.has(valuation)) touched.set(valuation, valuation.value());
+        valuation.set(pool, sqrtPrice);
+      }
     }
+    for (const [valuation, found] of touched) note(rows, valuation, time, found, feeIndexes);
   }
   return { rows: [...rows.values()], openings };
+}
+
+/** The baskets that hang on each pool. */
+function byPool(running: readonly Valuation[]): Map<string, Valuation[]> {
+  const hanging = new Map<string, Valuation[]>();
+  for (const valuation of running) {
+    for (const pool of valuation.basket.pools) {
+      const others = hanging.get(pool);
+      if (others === undefined) hanging.set(pool, [valuation]);
+      else others.push(valuation);
+    }
+  }
+  return hanging;
 }
 
 function byBlock(swaps: readonly Swap[]): Swap[][] {

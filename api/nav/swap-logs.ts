@@ -20,11 +20,11 @@ function priceIn(log: IndexedLog): bigint | null {
 
 /** Those of the logs that set the price of one of `pools` (lower case), in their order. */
 export function swapsIn(logs: readonly IndexedLog[], pools: ReadonlySet<string>): Swap[] {
-  return logs.flatMap((log) => {
-    const pool = log.address.toLowerCase();
+  const swaps: Swap[] = [];
+  for (const log of logs) {
+    const { address: pool, block, logIndex, time } = log;
     const sqrtPrice = pools.has(pool) ? priceIn(log) : null;
-    return sqrtPrice === null
-      ? []
-      : [{ pool, block: log.block, logIndex: log.logIndex, time: log.time, sqrtPrice }];
-  });
+    if (sqrtPrice !== null) swaps.push({ pool, block, logIndex, time, sqrtPrice });
+  }
+  return swaps;
 }

@@ -91,36 +91,49 @@ export class Valuation {
   readonly #prices = new Map<string, bigint>();
   readonly #values: (bigint | null)[];
   readonly #stale = new Set<number>();
+  /** By pool, which parts hang on its price. */
+  readonly #partsOf = new Map<string, number[]>();
+  #sum: bigint | null = null;
+  #wethPrice: bigint | null = null;
 
   constructor(basket: NavBasket, prices: PoolPrices) {
     this.basket = basket;
-    for (const pool of basket.pools) this.#prices.set(pool, prices.get(pool) ?? 0n);
+    for (const pool of basket.pools) {
+      this.#prices.set(pool, prices.get(pool) ?? 0n);
+      this.#partsOf.set(pool, []);
+    }
     this.#values = basket.parts.map(() => null);
-    for (const index of basket.parts.keys()) this.#stale.add(index);
+    for (const [index, { price }] of basket.parts.entries()) {
+      this.#stale.add(index);
+      if (price.tag !== 'pool') continue;
+      this.#partsOf.get(price.pool)?.push(index);
+      if (price.viaWeth) this.#partsOf.get(basket.weth.pool)?.push(index);
+    }
   }
 
-  /** False for a pool that the basket does not hang on. */
-  set(pool: string, sqrtPrice: bigint): boolean {
-    if (!this.#prices.has(pool)) return false;
+  /** Nothing for a pool that the basket does not hang on. */
+  set(pool: string, sqrtPrice: bigint): void {
+    const parts = this.#partsOf.get(pool);
+    if (parts === undefined) return;
     this.#prices.set(pool, sqrtPrice);
-    const isWeth = pool === this.basket.weth.pool;
-    for (const [index, { price }] of this.basket.parts.entries()) {
-      if (price.tag !== 'pool') continue;
-      if (price.pool === pool || (isWeth && price.viaWeth)) this.#stale.add(index);
-    }
-    return true;
+    if (pool === this.basket.weth.pool) this.#wethPrice = null;
+    for (const index of parts) this.#stale.add(index);
   }
 
   /** Dollars x 1e18 per share before fees; null while a constituent has no price. */
   value(): bigint | null {
+    if (this.#stale.size === 0) return this.#sum;
     for (const index of this.#stale) this.#values[index] = this.#valueOf(index);
     this.#stale.clear();
-    let sum = 0n;
+    this.#sum = 0n;
     for (const value of this.#values) {
-      if (value === null) return null;
-      sum += value;
+      if (value === null) {
+        this.#sum = null;
+        break;
+      }
+      this.#sum += value;
     }
-    return sum;
+    return this.#sum;
   }
 
   #valueOf(index: number): bigint | null {
@@ -135,10 +148,14 @@ export class Valuation {
     if (price.tag === 'none') return 0n;
     const root = this.#prices.get(price.pool) ?? 0n;
     if (!price.viaWeth) return usdgPairPrice(root, price.tokenIsToken0, decimals);
+    this.#wethPrice ??= this.#priceOfWeth();
+    return wethPairPrice(root, price.tokenIsToken0, decimals, this.#wethPrice);
+  }
+
+  #priceOfWeth(): bigint {
     const { weth } = this.basket;
-    const wethRoot = this.#prices.get(weth.pool) ?? 0n;
-    const wethPrice = usdgPairPrice(wethRoot, weth.tokenIsToken0, WETH_DECIMALS);
-    return wethPairPrice(root, price.tokenIsToken0, decimals, wethPrice);
+    const root = this.#prices.get(weth.pool) ?? 0n;
+    return usdgPairPrice(root, weth.tokenIsToken0, WETH_DECIMALS);
   }
 }
 

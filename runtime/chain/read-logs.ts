@@ -80,8 +80,12 @@ async function blockTimes(
 ): Promise<Map<number, number>> {
   const times = new Map<number, number>();
   const untold = new Set<number>();
+  let last: RpcLog['blockNumber'] = null;
   for (const log of logs) {
-    const block = Number(log.blockNumber);
+    // Most are of the block of the one before.
+    if (log.blockNumber === last) continue;
+    last = log.blockNumber;
+    const block = Number(last);
     if (typeof log.blockTimestamp === 'string') times.set(block, Number(log.blockTimestamp));
     else untold.add(block);
   }

@@ -33,7 +33,7 @@ const migrations: Migrations = {
 };
 
 /** More than a small statement binds. */
-const LONG = 'ä'.repeat(200_000);
+const LONG = 'ä'.repeat(300_000);
 
 let folder = '';
 let store: Store<Tables>;

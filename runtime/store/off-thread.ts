@@ -21,7 +21,7 @@ import { bound } from './bound.ts';
 /** Longer than a statement waits for another process (sqlite.ts). */
 const CLOSE_MS = 15_000;
 /** Characters, or bytes, in one bound value: what takes longer than the way there and back in a busy process. */
-const LARGE = 65_536;
+const LARGE = 262_144;
 
 type AsyncStatement = {
   readonly reader: boolean;
