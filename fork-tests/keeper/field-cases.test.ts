@@ -18,6 +18,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { PATIENCE_RULES } from '../../keeper/policy/patience.ts';
 import { useFork } from '../harness/fork.ts';
 import { type Fault, type Proxy, startProxy } from '../proxy/proxy.ts';
 import { revertingSwaps } from './bent-jobs.ts';
@@ -86,7 +87,7 @@ describe('a job that goes on failing', () => {
     });
     const timeline = await timelineOf(keeper, id);
     expect(timeline?.decisions).toMatchObject([
-      { decision: 'failed', repeats: 6 },
+      { decision: 'failed', repeats: PATIENCE_RULES.failuresUntilQuarantine },
       { decision: 'quarantined', detail: timeline?.decisions[0]?.detail },
     ]);
     const { eth_simulateV1: before } = proxy.counts();

@@ -51,6 +51,11 @@ describe('what fails by itself', () => {
     });
   });
 
+  test('is tried again at once after the first time, then twice as late each time', () => {
+    const waits = [1, 2, 3, 4].map((times) => repeated(fail, times).notBeforeMs - T);
+    expect(waits).toEqual([500, 2_000, 4_000, 8_000]);
+  });
+
   test('comes back on probation when what is said of it changes, and back into quarantine when that fails', () => {
     const quarantined = repeated(fail, RULES.failuresUntilQuarantine);
     expect(gate(quarantined, 'b', T + RULES.probationMs - 1, RULES).tag).toBe('wait');

@@ -53,7 +53,7 @@ export type PatienceRules = {
 };
 
 export const PATIENCE_RULES: PatienceRules = {
-  failuresUntilQuarantine: 6,
+  failuresUntilQuarantine: 7,
   revertsUntilQuarantine: 3,
   quarantineMs: 1_800_000,
   probationMs: 30_000,
@@ -61,6 +61,9 @@ export const PATIENCE_RULES: PatienceRules = {
 
 /** No wait but a quarantine is longer. */
 export const LONGEST_WAIT_MS = 300_000;
+
+/** After one failure: a node that was between two blocks answers out of both, and a competitor does not wait. */
+const ONCE_MS = 500;
 
 export const FRESH: Patience = {
   misses: 0,
@@ -142,7 +145,8 @@ export function after(
         ...patience,
         misses: 0,
         failures,
-        notBeforeMs: nowMs + backoff(failures - 1, 2_000, LONGEST_WAIT_MS),
+        notBeforeMs:
+          nowMs + (failures === 1 ? ONCE_MS : backoff(failures - 2, 2_000, LONGEST_WAIT_MS)),
       };
       return failures >= rules.failuresUntilQuarantine
         ? quarantined(next, event.reason, fingerprint, nowMs, rules, rules.probationMs)
