@@ -150,3 +150,15 @@ test('says so where no replica knows the parent, and goes on once one does', asy
   await tail.leadTo(now.at(103));
   expect(hashesOf(tail, 40, 103)).toEqual(truth(now, 40, 103));
 });
+
+test('is that of the last head, without a hole, though it was led up to two at once', async () => {
+  const chain = new Chain('one');
+  for (const [first, last] of [
+    [150, 220],
+    [220, 150],
+  ] as const) {
+    const tail = new ChainTail(node(chain).client, 0);
+    await Promise.all([tail.leadTo(chain.at(first)), tail.leadTo(chain.at(last))]);
+    expect(hashesOf(tail, last - 64, last)).toEqual(truth(chain, last - 64, last));
+  }
+});

@@ -3,6 +3,7 @@
  * different chains, and do not link then. What is in here is one chain, that of the head it was led up to last.
  */
 import { BlockNotFoundError, type Hex, type PublicClient } from 'viem';
+import { inTurn } from '../../runtime/in-turn.ts';
 
 export type Header = { block: number; hash: Hex; parentHash: Hex };
 
@@ -17,12 +18,17 @@ export class ChainTail {
   readonly #client: Pick<PublicClient, 'getBlock'>;
   readonly #floor: number;
   readonly #hashes = new Map<number, Hex>();
+  readonly #leads = inTurn();
   #top = -1;
 
   /** Reaches down to `floor` at most. */
   constructor(client: Pick<PublicClient, 'getBlock'>, floor: number) {
     this.#client = client;
     this.#floor = floor;
+  }
+
+  get isEmpty(): boolean {
+    return this.#hashes.size === 0;
   }
 
   /** The hash of a block on the chain of the last head; null above it, and further below it than the tail reaches. */
@@ -49,7 +55,12 @@ export class ChainTail {
    * Leads the tail up to a head. One that is a block of the tail already changes nothing: its node lags.
    * @throws when the parents of the head cannot be had: the tail keeps what it has come to, and the next call goes on.
    */
-  async leadTo(head: Header): Promise<void> {
+  leadTo(head: Header): Promise<void> {
+    // Two at once would each take the blocks of the other for those of another chain.
+    return this.#leads(() => this.#lead(head));
+  }
+
+  async #lead(head: Header): Promise<void> {
     if (this.at(head.block) === head.hash) return;
     const below = this.lowest(head);
     if (!(await this.#byNumber(below, head))) {

@@ -154,21 +154,22 @@ export class Indexer<DB extends IndexerTables> {
     this.#head = head.block;
     this.#options.onHead(head.block);
     this.#heads.saw(head.block, this.#cursor?.block ?? null, this.caughtUp);
-    // Without rows there is nothing to hold against it yet: the first logs can be on their way meanwhile.
     let linking: Promise<void> | null = null;
     const linked = () => (linking ??= this.#tail.leadTo(head));
-    if (this.#cursor !== null) await linked();
+    // Without rows there is nothing to hold against it yet: the first logs can be on their way meanwhile.
+    if (this.#cursor !== null || !this.#tail.isEmpty) await linked();
     if (!(await this.#undoReorg(head))) return;
     await this.#lookAtSeam(head);
     // A node behind the rows has nothing to add to them.
     if (head.block < this.height) return;
     const { overlap, startBlock } = this.#options;
     const next = (this.#cursor?.block ?? startBlock - 1) + 1;
-    await this.#readTo(Math.max(next - overlap, startBlock), {
-      head,
-      linked,
-      backlog: new Backlog(LOGS_AHEAD),
-    });
+    const run: Run = { head, linked, backlog: new Backlog(LOGS_AHEAD), hasEnded: false };
+    try {
+      await this.#readTo(Math.max(next - overlap, startBlock), run);
+    } finally {
+      run.hasEnded = true;
+    }
     if (this.#cursor !== null && this.#cursor.block === head.block) this.#caughtUpAt = Date.now();
   }
 

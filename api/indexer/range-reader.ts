@@ -25,7 +25,13 @@ export type RangeOptions<DB> = {
 };
 
 /** The head that a run reads up to; `linked` leads the tail of the chain up to it, once. */
-export type Run = { head: Header; linked: () => Promise<void>; backlog: Backlog };
+export type Run = {
+  head: Header;
+  linked: () => Promise<void>;
+  backlog: Backlog;
+  /** Set once nobody waits for its ranges any more: none is asked for then. */
+  hasEnded: boolean;
+};
 
 /** Logs that are there and not yet written: what waits in memory for the store. */
 export class Backlog {
@@ -74,6 +80,8 @@ type Asked = {
   to: number;
   hash: Hex;
   place: Place;
+  /** Of the block that the range before ended in, as it was when this one was asked for; null for the first one. */
+  parent: Hex | null;
   further: Promise<Further>;
   /** Null when the node refused the range and the next try is shorter. */
   logs: Promise<IndexedLog[] | null>;
@@ -183,8 +191,8 @@ type Order<DB> = {
   asked: Promise<Asked | null>;
 };
 
-const follows = ({ from, place }: Asked, { to, vaults }: End): boolean =>
-  from === to + 1 && place.vaults === vaults;
+const follows = ({ from, parent, place }: Asked, { to, hash, vaults }: End): boolean =>
+  from === to + 1 && parent === hash && place.vaults === vaults;
 
 export class RangeReader<DB> {
   readonly #options: RangeOptions<DB>;
@@ -215,7 +223,7 @@ export class RangeReader<DB> {
       const at = cursor();
       const known = at !== null && at.block > to ? at : { block: to, hash };
       const place = { vaults, known, further: await further };
-      return await this.#ask(to + 1, run, place);
+      return await this.#ask(to + 1, run, place, hash);
     };
     const askAhead = async (): Promise<Asked | null> => {
       await before.guessed;
@@ -244,7 +252,8 @@ export class RangeReader<DB> {
   }
 
   /** Asks for a range, as long as the node may take. */
-  async #ask(from: number, run: Run, place: Place): Promise<Asked> {
+  async #ask(from: number, run: Run, place: Place, parent: Hex | null = null): Promise<Asked> {
+    if (run.hasEnded) throw new Error('the run has ended');
     const { head } = run;
     const to = this.#endOf(from, head);
     const hash = await this.#hashAt(to, place.further);
@@ -255,12 +264,12 @@ export class RangeReader<DB> {
     further.catch(() => undefined);
     logs.catch(() => undefined);
     if (to >= this.#tail.lowest(head)) run.linked().catch(() => undefined);
-    return { from, to, hash, place, further, logs };
+    return { from, to, hash, place, parent, further, logs };
   }
 
   /** What the node tells of a range, or of a shorter one where it refuses that. */
   async #found(asked: Asked, run: Run): Promise<Found<DB>> {
-    for (let range = asked; ; range = await this.#ask(range.from, run, range.place)) {
+    for (let range = asked; ; range = await this.#ask(range.from, run, range.place, range.parent)) {
       const logs = await range.logs;
       if (logs === null) continue;
       const found = await this.#take(range, logs);

@@ -93,7 +93,7 @@ export class Valuation {
   readonly #stale = new Set<number>();
   /** By pool, which parts hang on its price. */
   readonly #partsOf = new Map<string, number[]>();
-  #sum: bigint | null = null;
+  #sum: bigint | null = 0n;
   #wethPrice: bigint | null = null;
 
   constructor(basket: NavBasket, prices: PoolPrices) {

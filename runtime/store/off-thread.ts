@@ -8,6 +8,7 @@ import {
   CompiledQuery,
   type DatabaseConnection,
   type QueryResult,
+  SqliteAdapter,
   SqliteDialect,
   type SqliteDialectConfig,
   SqliteDriver,
@@ -61,6 +62,17 @@ export class OffThreadDialect extends SqliteDialect {
 
   override createDriver(): SqliteDriver {
     return this.#make();
+  }
+
+  override createAdapter(): SqliteAdapter {
+    return new TransactionalAdapter();
+  }
+}
+
+/** SQLite undoes what it was told of tables as it undoes rows: a migration that breaks off leaves nothing of itself. */
+class TransactionalAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true;
   }
 }
 

@@ -49,6 +49,27 @@ describe('openStore on SQLite', () => {
     await second.close();
   });
 
+  it('leaves nothing of a migration that broke off, which then runs whole', async () => {
+    const url = `file:${folder}/a.sqlite`;
+    await (await openStore<Tables>({ url, migrations })).close();
+    let breaks = true;
+    const renaming: Migrations = {
+      ...migrations,
+      'note-002': {
+        up: async (db) => {
+          await sql`alter table note rename to note_before`.execute(db);
+          if (breaks) throw new Error('the disk is full');
+          await sql`alter table note_before rename to note`.execute(db);
+        },
+      },
+    };
+    await expect(openStore<Tables>({ url, migrations: renaming })).rejects.toThrow('note-002');
+    breaks = false;
+    const again = await openStore<Tables>({ url, migrations: renaming });
+    expect(await again.db.selectFrom('note').selectAll().execute()).toEqual([]);
+    await again.close();
+  });
+
   it('read only makes no file, refuses every write, and refuses the rows of an older version', async () => {
     const url = `file:${folder}/a.sqlite`;
     const none = await openStore<Tables>({ url, migrations, readOnly: true });

@@ -1,0 +1,74 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { BlockNotFoundError, type Hex, keccak256, type PublicClient, toHex } from 'viem';
+import { expect, it } from 'vitest';
+import { createLogger } from '../../runtime/logger.ts';
+import { openStore } from '../../runtime/store/store.ts';
+import { type ApiTables, apiMigrations } from '../tables.ts';
+import { Indexer } from './indexer.ts';
+import { VaultSet } from './vault-set.ts';
+
+const hashOf = (chain: string, block: number): Hex => keccak256(toHex(`${chain} ${block}`));
+
+/** An index of a chain without logs, whose store refuses what it is told to. */
+async function world(maxRange: number) {
+  const state = { chain: 'one', parted: 0, head: 30, writes: 0, fails: false, logs: 0 };
+  const hash = (block: number) => hashOf(block <= state.parted ? 'one' : state.chain, block);
+  const getBlock = async (which: { blockTag?: string; blockNumber?: bigint; blockHash?: Hex }) => {
+    await nextTurn();
+    const numbers = Array.from({ length: state.head + 1 }, (_, block) => block);
+    const block =
+      which.blockHash === undefined
+        ? Number(which.blockNumber ?? state.head)
+        : numbers.findLastIndex((each) => hash(each) === which.blockHash);
+    if (block < 0 || block > state.head) throw new BlockNotFoundError({});
+    return { number: BigInt(block), hash: hash(block), parentHash: hash(block - 1) };
+  };
+  const request = async () => {
+    state.logs += 1;
+    await nextTurn();
+    // What is asked for ahead is slow, so that the write comes first.
+    while (state.fails && state.logs > 6 && state.writes < 2) await nextTurn();
+    return [];
+  };
+  const store = await openStore<ApiTables>({ url: 'file::memory:', migrations: apiMigrations });
+  const indexer = new Indexer<ApiTables>({
+    client: { getBlock, request } as unknown as PublicClient,
+    db: store.db,
+    write: async (work) => {
+      state.writes += 1;
+      // The first one is of the identity.
+      if (state.fails && state.writes > 1) throw new Error('disk full');
+      return await store.db.transaction().execute(work);
+    },
+    projections: [],
+    vaults: new VaultSet({ registry: `0x${'aa'.repeat(20)}`, baskets: [] }),
+    logger: createLogger('api', 'fatal'),
+    onHead: () => undefined,
+    startBlock: 5,
+    identity: 'one',
+    maxRange,
+    overlap: 5,
+    maxLagMs: 60_000,
+  });
+  return { state, indexer, close: () => store.close() };
+}
+
+it('whose first run was not written reads the chain that is there by then', async () => {
+  const { state, indexer, close } = await world(10);
+  state.fails = true;
+  await expect(indexer.sync()).rejects.toThrow('disk full');
+  Object.assign(state, { chain: 'two', parted: 8, head: 1_000, fails: false });
+  await indexer.sync();
+  expect(indexer.height).toBe(1_000);
+  await close();
+});
+
+it('of a run that failed asks for nothing any more', async () => {
+  const { state, indexer, close } = await world(4);
+  Object.assign(state, { head: 300, fails: true });
+  await expect(indexer.sync()).rejects.toThrow('disk full');
+  const { logs } = state;
+  for (let turn = 0; turn < 200; turn += 1) await nextTurn();
+  expect(state.logs).toBe(logs);
+  await close();
+});
