@@ -13,6 +13,7 @@ import { SHARE, USD } from '../../contracts-abi/constants.ts';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { basketRegistryAbi } from '../../contracts-abi/generated/index.ts';
 import { rpc } from '../anvil.ts';
+import { within } from '../../runtime/deadline.ts';
 import { useFork } from '../harness/fork.ts';
 import { usePostgres } from '../harness/postgres.ts';
 import { type Proxy, type RpcReply, type RpcRequest, startProxy } from '../proxy/proxy.ts';
@@ -124,6 +125,9 @@ function appendedIn(at: number, blockHash: string, time: bigint | number) {
   };
 }
 
+/** Longer than any node takes to answer a few blocks. */
+const HELD_MS = 5_000;
+
 /**
  * How many ranges of logs were on their way at once at most.
  * @param atOnce the first ones are held back until so many are, so that a quick node hides none
@@ -144,7 +148,7 @@ function countUnderWay({ client }: IndexUnderTest, atOnce = 1): { most: number }
     seen.most = Math.max(seen.most, underWay);
     if (underWay >= atOnce) release();
     try {
-      await enough;
+      await within(enough, HELD_MS, 'as many ranges at once').catch(() => undefined);
       return await ask(call);
     } finally {
       underWay -= 1;
