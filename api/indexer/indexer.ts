@@ -9,10 +9,10 @@
  * 6. Near the head, where chains part, nothing hangs on a single answer: the blocks there are linked by their parents
  *    to the head of the run, and cursor and logs have to be of them.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
 import type { PublicClient } from 'viem';
 import { steadyNow } from '../../runtime/clock.ts';
+import { within } from '../../runtime/deadline.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { ReadinessResult } from '../../runtime/readiness.ts';
 import { ChainTail, type Header } from './chain-tail.ts';
@@ -73,11 +73,8 @@ const logsOf = (steps: readonly { logs: readonly unknown[] }[]): number =>
 
 /** A range that is taken apart within so many milliseconds; null where it is not, or fails, which is told in its turn. */
 async function soon<DB>(coming: Coming<DB>, ms: number): Promise<Step<DB> | null> {
-  if (ms <= 0) return null;
-  const waited = new AbortController();
-  const over = delay(ms, undefined, { signal: waited.signal }).catch(() => undefined);
-  await Promise.race([coming.settled, over]);
-  waited.abort();
+  // expected to be over: then it comes with a later write
+  if (ms > 0) await within(coming.settled, ms, 'the next range').catch(() => undefined);
   return coming.ready;
 }
 

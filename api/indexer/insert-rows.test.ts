@@ -87,6 +87,21 @@ it.each([0, 300, 399])(
   },
 );
 
+it.each([
+  ['ab', 'ßa'],
+  [
+    'a text of more characters than are written one by one',
+    'a text of more characters than are written one by öne',
+  ],
+  ['x', '株'],
+])('keeps a text that would run over the end of the table', async (note, last) => {
+  const bent = rows
+    .slice(1, 401)
+    .map((row, index): Row => ({ ...row, note: index === 399 ? last : note }));
+  await insertRows(store.db, 'many', bent);
+  expect(await store.db.selectFrom('many').selectAll().execute()).toEqual(bent);
+});
+
 it('changes nothing of rows that are there already', async () => {
   const first = rows.slice(500, 900);
   await insertRows(store.db, 'many', first);

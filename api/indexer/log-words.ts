@@ -9,7 +9,8 @@ const WORD = 64;
 
 /** The n-th word of the data, as an unsigned integer. */
 export function uintAt(log: IndexedLog, index: number): bigint {
-  return BigInt(`0x${word(log, index)}`);
+  // Most logs have a single word: it is the number as it stands.
+  return BigInt(index === 0 && log.data.length === 2 + WORD ? log.data : `0x${word(log, index)}`);
 }
 
 /** The n-th word of the data, as decimal text. */

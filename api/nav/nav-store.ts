@@ -20,13 +20,13 @@ export async function replaceMinutes(
   rows: readonly TradedSpan[],
 ): Promise<void> {
   if (vaults.length === 0) return;
-  const anew = [{ span: MINUTE, from, rows }];
+  let shorter = { span: MINUTE, from, rows };
+  const anew = [shorter];
   for (const span of [HOUR, DAY]) {
-    const [shorter] = anew.slice(-1);
-    if (shorter === undefined) break;
     const opens = startOf(shorter.from, span);
     const earlier = await spansBetween(trx, vaults, shorter.span, opens, shorter.from);
-    anew.push({ span, from: opens, rows: joined([...earlier, ...shorter.rows], span) });
+    shorter = { span, from: opens, rows: joined([...earlier, ...shorter.rows], span) };
+    anew.push(shorter);
   }
   for (const { span, from: start } of anew) {
     await trx
