@@ -21,7 +21,7 @@ type Column = {
   isFilled: boolean;
 };
 
-/** With the cells as text; null is nothing at all, of which a mark tells an empty text. */
+/** A column and its cells as text; null is nothing at all, of which a mark tells an empty text. */
 type Measured = { column: Column; contents: readonly (string | null)[] };
 
 export type CellTable = { bytes: Uint8Array; rows: number; columns: readonly Column[] };
@@ -58,8 +58,8 @@ const AS_TEXT: Measure = { read: cellOf, lengthOf: (text) => Buffer.byteLength(t
 
 /** @param rows one or more, each with these columns. @throws as {@link cellOf} */
 export function cellTable(rows: readonly object[], names: readonly string[]): CellTable {
-  const short = tableOf(rows, names, AS_ASCII);
-  const table = isAscii(short.bytes) ? short : tableOf(rows, names, AS_TEXT);
+  const plain = tableOf(rows, names, AS_ASCII);
+  const table = isAscii(plain.bytes) ? plain : tableOf(rows, names, AS_TEXT);
   // SQLite's length of a text ends at the first of these.
   if (table.bytes.includes(0))
     throw new Error('a row of an insert has text that cannot be written: it holds NUL');

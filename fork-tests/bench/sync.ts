@@ -15,6 +15,7 @@ import type { Bench } from './types.ts';
 
 /** Blocks a range: at 400 transfers a block, the 10,000 logs that many providers allow in an answer. */
 const RANGE = 25;
+/** The median of five differed by a sixth from run to run. */
 const ROUNDS = 15;
 
 type Ask = (request: { method: string; params?: unknown }) => Promise<unknown>;
