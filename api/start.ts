@@ -21,6 +21,7 @@ import { CoverIndex } from './cover/cover-index.ts';
 import { UnpaidPositions } from './cover/payouts-unpaid.ts';
 import { WeekendHistory } from './cover/weekends.ts';
 import { CoverCalendar } from './cover/weeks.ts';
+import { bulkLogs, HELD_FROM } from './indexer/bulk-logs.ts';
 import { Indexer } from './indexer/indexer.ts';
 import { IndexLead } from './indexer/lead.ts';
 import { LogReader } from '../runtime/chain/log-reader.ts';
@@ -56,6 +57,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     multicall3: deployment.multicall3,
     contract: deployment.exitEscrow,
     logger: logger.child({ module: 'chain' }),
+    heldFrom: HELD_FROM,
   });
   const databaseUrl = config.DATABASE_URL ?? 'file:.data/api.sqlite';
   const store = await openStore<ApiTables>({ url: databaseUrl, migrations: apiMigrations });
@@ -108,6 +110,11 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     identity: indexIdentity(deployment),
     maxRange: config.INDEX_MAX_RANGE,
     overlap: config.INDEX_OVERLAP_BLOCKS,
+    takeApart: bulkLogs({
+      deployment,
+      isFile: store.dialect === 'sqlite',
+      logger: logger.child({ module: 'indexer' }),
+    }),
     maxLagMs: config.MARKS_STALE_AFTER_MS,
   });
   const storeState = watchedStore();

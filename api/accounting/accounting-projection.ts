@@ -1,8 +1,8 @@
 /** Feeds transfers, trades and volumes from the events of vaults, zapper, escrows and session module. */
 import type { Transaction } from 'kysely';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
-import { chunks, insertRows, preparedRows } from '../indexer/insert-rows.ts';
-import type { IndexedLog, Projection } from '../indexer/projection.ts';
+import { chunks, insertRows, type PreparedRows, preparedRows } from '../indexer/insert-rows.ts';
+import type { IndexedLog, Projection, Rows } from '../indexer/projection.ts';
 import {
   BOUGHT,
   EXECUTED,
@@ -16,29 +16,40 @@ import {
   TRANSFER,
   type TransactionRows,
 } from './read-transaction.ts';
-import type { AccountingTables, TradeRow } from './tables.ts';
+import type { AccountingTables, ShareTransferRow, TradeRow } from './tables.ts';
 import { addVolume, takeVolume } from './volume.ts';
+
+export const ACCOUNTING = 'accounting';
+
+/** What logs say, ready to be written. Can be handed to another thread. */
+export type TakenApart = { transfers: PreparedRows<ShareTransferRow>; trades: TradeRow[] };
+
+/** @param logs whole transactions in chain order */
+export function takenApart(logs: readonly IndexedLog[], protocol: Protocol): TakenApart {
+  const { transfers, trades } = rowsOf(logs, protocol);
+  return { transfers: preparedRows(transfers), trades };
+}
+
+export function rowsToWrite<DB>({ transfers, trades }: TakenApart): Rows<DB> {
+  return {
+    write: async (transaction) => {
+      const trx = transaction as unknown as Transaction<AccountingTables>;
+      await insertRows(trx, 'share_transfer', transfers);
+      await addVolume(trx, await insertTrades(trx, trades));
+    },
+  };
+}
 
 export function accountingProjection<DB extends AccountingTables>(
   deployment: Deployment,
 ): Projection<DB> {
   const protocol = protocolOf(deployment);
   return {
-    name: 'accounting',
+    name: ACCOUNTING,
     addresses: Object.values(protocol),
     topics: [BOUGHT, SOLD, EXIT_CREATED, ORDER_FILLED, EXECUTED],
     vaultTopics: [TRANSFER, REDEEMED],
-    prepare: (logs) => {
-      const { transfers, trades } = rowsOf(logs, protocol);
-      const ready = preparedRows(transfers);
-      return {
-        write: async (transaction) => {
-          const trx = transaction as unknown as Transaction<AccountingTables>;
-          await insertRows(trx, 'share_transfer', ready);
-          await addVolume(trx, await insertTrades(trx, trades));
-        },
-      };
-    },
+    prepare: (logs) => rowsToWrite(takenApart(logs, protocol)),
     rollback: async (transaction, block) => {
       const trx = transaction as unknown as Transaction<AccountingTables>;
       await trx.deleteFrom('share_transfer').where('block', '>', block).execute();

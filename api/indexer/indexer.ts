@@ -30,7 +30,14 @@ import { beginEpoch, type EpochTables } from './epoch.ts';
 import { HeadWatch } from './head-watch.ts';
 import type { WriteTransaction } from './lead.ts';
 import type { Projection } from './projection.ts';
-import { Backlog, type Coming, RangeReader, type Run, type Step } from './range-reader.ts';
+import {
+  Backlog,
+  type Coming,
+  RangeReader,
+  type Run,
+  type Step,
+  type TakeApart,
+} from './range-reader.ts';
 import { allOf } from './routing.ts';
 import type { VaultSet, VaultTables } from './vault-set.ts';
 
@@ -54,6 +61,8 @@ export type IndexerOptions<DB extends IndexerTables> = {
   maxRange: number;
   /** Blocks read again in every step. */
   overlap: number;
+  /** Takes large answers apart off the event loop (bulk-logs.ts); absent: nothing does. */
+  takeApart?: TakeApart<DB> | undefined;
   /** Behind the head by more than this is not ready. */
   maxLagMs: number;
 };
@@ -68,8 +77,8 @@ const LOGS_A_WRITE = 2_000;
 /** How long a replica may lag that was believed once. */
 const SEAM_MS = 60_000;
 
-const logsOf = (steps: readonly { logs: readonly unknown[] }[]): number =>
-  steps.reduce((sum, { logs }) => sum + logs.length, 0);
+const logsOf = (steps: readonly { told: { count: number } }[]): number =>
+  steps.reduce((sum, { told }) => sum + told.count, 0);
 
 /** A range that is taken apart within so many milliseconds; null where it is not, or fails, which is told in its turn. */
 async function soon<DB>(coming: Coming<DB>, ms: number): Promise<Step<DB> | null> {
@@ -237,7 +246,7 @@ export class Indexer<DB extends IndexerTables> {
         this.#started = false;
         throw error;
       }
-      for (const { logs } of steps) run.backlog.written(logs.length);
+      for (const { told } of steps) run.backlog.written(told.count);
       position = (steps.at(-1) ?? first).to + 1;
     }
   }
@@ -355,14 +364,14 @@ export class Indexer<DB extends IndexerTables> {
   async #write(steps: readonly Step<DB>[]): Promise<void> {
     const { write, vaults } = this.#options;
     const from = this.#cursor;
-    const news = steps.filter(({ to, logs }) => to > (from?.block ?? 0) || logs.length > 0);
+    const news = steps.filter(({ to, told }) => to > (from?.block ?? 0) || told.count > 0);
     const prepared = await Promise.all(news.map(({ rows }) => rows));
     if (news.length === 0) return;
     let cursor = from;
     await write(async (trx) => {
       const own = trx as unknown as Transaction<IndexerTables>;
-      for (const { to, hash, logs, discovered } of news) {
-        await vaults.apply(own, logs);
+      for (const { to, hash, told, discovered } of news) {
+        await vaults.apply(own, told.logs);
         if (discovered) {
           await vaults.load(own);
           await beginEpoch(own);
@@ -374,6 +383,6 @@ export class Indexer<DB extends IndexerTables> {
       for (const rows of allOf(prepared)) await rows.write(trx);
     });
     this.#cursor = cursor;
-    if (news.some(({ logs }) => logs.length > 0)) this.#generation += 1;
+    if (news.some(({ told }) => told.count > 0)) this.#generation += 1;
   }
 }

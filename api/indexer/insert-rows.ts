@@ -20,23 +20,32 @@ const MANY = 250;
 
 type Db<DB> = Kysely<DB> | Transaction<DB>;
 
-/** Rows that can be inserted, as {@link preparedRows} made them. */
-export type PreparedRows<R> = { rows: readonly R[]; tables: readonly CellTable[] };
+/**
+ * Rows that can be inserted, as {@link preparedRows} made them: as rows, and many as tables too. Null: only as those,
+ * which PostgreSQL does not take.
+ */
+export type PreparedRows<R> = {
+  columns: readonly string[];
+  rows: readonly R[] | null;
+  tables: readonly CellTable[];
+};
 
 /**
  * Rows made ready for {@link insertRows}, which is then shorter by it. Many become tables of cells (cell-table.ts): to
  * bind each value takes most of the time of an insert, and is work of the event loop; a table is taken apart where the
  * statement runs (runtime/store/off-thread.ts).
  */
-export function preparedRows<R extends object>(rows: readonly R[]): PreparedRows<R> {
+export function preparedRows<R extends object>(
+  rows: readonly R[],
+): PreparedRows<R> & { rows: readonly R[] } {
   const tables: CellTable[] = [];
+  const columns = columnsOf(rows);
   if (rows.length >= MANY) {
-    const columns = columnsOf(rows);
     for (let start = 0; start < rows.length; start += ROWS_PER_TABLE) {
       tables.push(cellTable(rows.slice(start, start + ROWS_PER_TABLE), columns));
     }
   }
-  return { rows, tables };
+  return { columns, rows, tables };
 }
 
 /** Inserts rows; one whose key is there already changes nothing. Many go into a SQLite file off the event loop. */
@@ -45,13 +54,13 @@ export async function insertRows<DB, T extends keyof DB & string>(
   table: T,
   given: readonly Insertable<DB[T]>[] | PreparedRows<Insertable<DB[T]>>,
 ): Promise<void> {
-  const { rows, tables } = 'tables' in given ? given : preparedRows(given);
+  const { columns, rows, tables } = 'tables' in given ? given : preparedRows(given);
   const isFile = !(db.getExecutor().adapter instanceof PostgresAdapter);
   if (!isFile || tables.length === 0) {
+    if (rows === null) throw new Error(`rows of ${table} were made for a SQLite file`);
     await insertValues(db, table, rows);
     return;
   }
-  const columns = columnsOf(rows);
   for (const cells of tables) {
     await sql`
       insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})

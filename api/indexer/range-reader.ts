@@ -5,6 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Address, Hex, PublicClient } from 'viem';
 import { inChainOrder, LogReader } from '../../runtime/chain/log-reader.ts';
+import type { HeldLogs } from '../../runtime/chain/held-logs.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { ChainTail, Header } from './chain-tail.ts';
 import type { Checkpoint } from './checkpoints.ts';
@@ -22,6 +23,7 @@ export type RangeOptions<DB> = {
   logger: Logger;
   startBlock: number;
   maxRange: number;
+  takeApart?: TakeApart<DB> | undefined;
 };
 
 /** The head that a run reads up to; `linked` leads the tail of the chain up to it, once. */
@@ -74,8 +76,8 @@ export type Place = {
 /** A block further on as it was a moment ago: where the next range may end. */
 type Further = { block: number; hash: Hex | null };
 
-/** A range whose logs are on their way. */
-type Asked = {
+/** A range that was asked for. */
+type Asking = {
   from: number;
   to: number;
   hash: Hex;
@@ -83,15 +85,33 @@ type Asked = {
   /** Of the block that the range before ended in, as it was when this one was asked for; null for the first one. */
   parent: Hex | null;
   further: Promise<Further>;
-  /** Null when the node refused the range and the next try is shorter. */
-  logs: Promise<IndexedLog[] | null>;
 };
+
+/** Its logs are on their way. */
+type Asked<DB> = Asking & {
+  /** Null when the node refused the range and the next try is shorter. */
+  logs: Promise<Told<DB> | null>;
+};
+
+/** What a node told of a range. */
+export type Told<DB> = {
+  /** In chain order; without those that nothing but `made` is of. */
+  logs: IndexedLog[];
+  /** Rows that are made already, of all logs that their projection wants. */
+  made: Prepared<DB>;
+  /** Logs in all, and the blocks that they are of, each at least once. */
+  count: number;
+  blocks: readonly { block: number; blockHash: Hex }[];
+};
+
+/** Takes a large answer apart elsewhere; null where it has to be done here. */
+export type TakeApart<DB> = (held: HeldLogs, routing: Routing<DB>) => Promise<Told<DB> | null>;
 
 /** The logs of a range, of which it is not known yet whether the chain stood still meanwhile. */
 type Found<DB> = {
   to: number;
   hash: Hex;
-  logs: IndexedLog[];
+  told: Told<DB>;
   discovered: boolean;
   /** Those of the rows, and what this range and those before it append. */
   vaults: ReadonlySet<Address>;
@@ -101,12 +121,12 @@ type Found<DB> = {
 };
 
 /** What one range holds, ready to be written. */
-export type Step<DB> = Pick<Found<DB>, 'to' | 'hash' | 'logs' | 'discovered' | 'rows'>;
+export type Step<DB> = Pick<Found<DB>, 'to' | 'hash' | 'told' | 'discovered' | 'rows'>;
 
 /** Where a range ends, for the one after it. */
 type End = { to: number; hash: Hex; vaults: ReadonlySet<Address>; further: Promise<Further> };
 
-const endOf = ({ to, hash, place, further }: Asked): End => ({
+const endOf = ({ to, hash, place, further }: Asking): End => ({
   to,
   hash,
   vaults: place.vaults,
@@ -118,7 +138,7 @@ export class Coming<DB> {
   /** Once it was asked for ahead, or it turned out that it cannot be. */
   readonly guessed: Promise<void>;
   /** Once its logs were asked for, as the range before it ended; where the node refuses them, it stays the first one. */
-  readonly asked: Promise<Asked | null>;
+  readonly asked: Promise<Asked<DB> | null>;
   readonly found: Promise<Found<DB> | null>;
   readonly step: Promise<Step<DB> | null>;
   /** Set once it is there and its logs are taken apart. */
@@ -127,13 +147,13 @@ export class Coming<DB> {
   readonly settled: Promise<void>;
   /** The range before it; null once that one is found. */
   #before: Coming<DB> | null;
-  #guess: Asked | null = null;
+  #guess: Asked<DB> | null = null;
   #end: End | null = null;
 
   /** @param guess the same as `asked`, as far as it can be told while the ranges before it are being read */
   constructor(
     { before, guess, asked }: Order<DB>,
-    find: (asked: Asked) => Promise<Found<DB>>,
+    find: (asked: Asked<DB>) => Promise<Found<DB>>,
     verify: (found: Found<DB>) => Promise<void>,
   ) {
     this.#before = before;
@@ -187,11 +207,11 @@ export class Coming<DB> {
 /** What a range is read by. */
 type Order<DB> = {
   before: Coming<DB> | null;
-  guess: Promise<Asked | null>;
-  asked: Promise<Asked | null>;
+  guess: Promise<Asked<DB> | null>;
+  asked: Promise<Asked<DB> | null>;
 };
 
-const follows = ({ from, parent, place }: Asked, { to, hash, vaults }: End): boolean =>
+const follows = ({ from, parent, place }: Asking, { to, hash, vaults }: End): boolean =>
   from === to + 1 && parent === hash && place.vaults === vaults;
 
 export class RangeReader<DB> {
@@ -217,7 +237,7 @@ export class RangeReader<DB> {
    * @param cursor up to where the rows reach
    */
   after(before: Coming<DB>, run: Run, cursor: () => Checkpoint | null): Coming<DB> {
-    const followOf = async ({ to, hash, vaults, further }: End): Promise<Asked | null> => {
+    const followOf = async ({ to, hash, vaults, further }: End): Promise<Asked<DB> | null> => {
       if (to >= run.head.block) return null;
       // Of ranges that are read again the rows reach further already.
       const at = cursor();
@@ -225,7 +245,7 @@ export class RangeReader<DB> {
       const place = { vaults, known, further: await further };
       return await this.#ask(to + 1, run, place, hash);
     };
-    const askAhead = async (): Promise<Asked | null> => {
+    const askAhead = async (): Promise<Asked<DB> | null> => {
       await before.guessed;
       await before.behind(RANGES_AT_ONCE - 1)?.found;
       await run.backlog.room();
@@ -233,7 +253,7 @@ export class RangeReader<DB> {
       return before.end === null ? null : await followOf(before.end);
     };
     const guess = askAhead();
-    const ask = async (): Promise<Asked | null> => {
+    const ask = async (): Promise<Asked<DB> | null> => {
       await before.found;
       const ahead = await guess;
       const { end } = before;
@@ -252,14 +272,14 @@ export class RangeReader<DB> {
   }
 
   /** Asks for a range, as long as the node may take. */
-  async #ask(from: number, run: Run, place: Place, parent: Hex | null = null): Promise<Asked> {
+  async #ask(from: number, run: Run, place: Place, parent: Hex | null = null): Promise<Asked<DB>> {
     if (run.hasEnded) throw new Error('the run has ended');
     const { head } = run;
     const to = this.#endOf(from, head);
     const hash = await this.#hashAt(to, place.further);
     const next = this.#endOf(to + 1, head);
     const further = this.#tail.hashOf(next).then((found) => ({ block: next, hash: found }));
-    const logs = this.#reader.read(this.#routing(place.vaults).filter, from, to);
+    const logs = this.#read(this.#routing(place.vaults), from, to);
     // Both are awaited in their turn, unless one before them fails first.
     further.catch(() => undefined);
     logs.catch(() => undefined);
@@ -268,29 +288,42 @@ export class RangeReader<DB> {
   }
 
   /** What the node tells of a range, or of a shorter one where it refuses that. */
-  async #found(asked: Asked, run: Run): Promise<Found<DB>> {
+  async #found(asked: Asked<DB>, run: Run): Promise<Found<DB>> {
     for (let range = asked; ; range = await this.#ask(range.from, run, range.place, range.parent)) {
-      const logs = await range.logs;
-      if (logs === null) continue;
-      const found = await this.#take(range, logs);
-      run.backlog.add(found.logs.length);
+      const told = await range.logs;
+      if (told === null) continue;
+      const found = await this.#take(range, told);
+      run.backlog.add(found.told.count);
       return found;
     }
   }
 
-  async #take({ to, hash, place, further }: Asked, told: IndexedLog[]): Promise<Found<DB>> {
+  /** @returns null when the node refused the range and the next one is shorter. */
+  async #read(routing: Routing<DB>, from: number, to: number): Promise<Told<DB> | null> {
+    const { takeApart } = this.#options;
+    const elsewhere =
+      takeApart === undefined ? undefined : (held: HeldLogs) => takeApart(held, routing);
+    const read = await this.#reader.read(routing.filter, from, to, elsewhere);
+    return Array.isArray(read) ? toldBy(read) : read;
+  }
+
+  async #take({ to, hash, place, further }: Asked<DB>, read: Told<DB>): Promise<Found<DB>> {
     const { known } = place;
-    let logs = told;
-    const found = this.#options.vaults.newIn(logs, place.vaults);
-    if (found.length > 0) logs = [...logs, ...(await this.#logsOf(found, to))].sort(inChainOrder);
+    let told = read;
+    const found = this.#options.vaults.newIn(told.logs, place.vaults);
+    if (found.length > 0) {
+      // Their history belongs among the logs, of which none may be taken apart without it.
+      if (told.made.size > 0) throw new Error('baskets were appended in what was taken apart');
+      told = toldBy([...told.logs, ...(await this.#logsOf(found, to))].sort(inChainOrder));
+    }
     const vaults = found.length === 0 ? place.vaults : new Set([...place.vaults, ...found]);
     return {
       to,
       hash,
-      logs,
+      told,
       discovered: found.length > 0,
       vaults,
-      rows: this.#prepare(vaults, logs),
+      rows: this.#prepare(vaults, told),
       known,
       further: await further,
     };
@@ -305,13 +338,13 @@ export class RangeReader<DB> {
   }
 
   /** @throws when the chain moved under the read: the next run sees the reorg and starts from a sound place. */
-  async #verify({ to, hash, logs, known }: Found<DB>, { head, linked }: Run): Promise<void> {
+  async #verify({ to, hash, told, known }: Found<DB>, { head, linked }: Run): Promise<void> {
     // Of blocks further below the head its tail says nothing.
     if (to >= this.#tail.lowest(head)) {
       await linked();
       if (this.#tail.at(to) !== hash) throw changed(to);
     }
-    this.#makeSureOfTail(logs);
+    this.#makeSureOfTail(told);
     const before = known === null ? [] : [known];
     await Promise.all([{ block: to, hash }, ...before].map((each) => this.#makeSure(each)));
   }
@@ -322,10 +355,10 @@ export class RangeReader<DB> {
   }
 
   /** Takes the logs apart once the next range has been asked for. */
-  #prepare(vaults: ReadonlySet<Address>, logs: readonly IndexedLog[]): Promise<Prepared<DB>> {
+  #prepare(vaults: ReadonlySet<Address>, { logs, made }: Told<DB>): Promise<Prepared<DB>> {
     const rows = (async () => {
       await nextTurn();
-      return this.#routing(vaults).prepare(logs);
+      return this.#routing(vaults).prepare(logs, made);
     })();
     // Awaited in its turn, unless a range before it fails first.
     rows.catch(() => undefined);
@@ -342,8 +375,8 @@ export class RangeReader<DB> {
   }
 
   /** @throws when a log near the head is of a block that the head's chain does not have. */
-  #makeSureOfTail(logs: readonly IndexedLog[]): void {
-    for (const { block, blockHash } of logs) {
+  #makeSureOfTail({ blocks }: Told<DB>): void {
+    for (const { block, blockHash } of blocks) {
       const linked = this.#tail.at(block);
       if (linked === null || linked === blockHash) continue;
       throw new Error(`a node told of a log in a block ${block} that was replaced`);
@@ -358,6 +391,13 @@ export class RangeReader<DB> {
     return await this.#reader.readAll({ addresses: vaults, topics }, startBlock, to);
   }
 }
+
+const toldBy = <DB>(logs: IndexedLog[]): Told<DB> => ({
+  logs,
+  made: new Map(),
+  count: logs.length,
+  blocks: logs,
+});
 
 const changed = (block: number): Error =>
   new Error(`block ${block} changed while the logs around it were read`);

@@ -7,8 +7,12 @@ import type { VaultSet } from './vault-set.ts';
 /** Rows of some logs, by projection. */
 export type Prepared<DB> = ReadonlyMap<Projection<DB>, Rows<DB>>;
 
+/** Logs of one kind; `isAlone`: no other projection wants them. */
+export type Wanted = { emitter: string; topic: string; isAlone: boolean };
+
 export class Routing<DB> {
   readonly filter: LogFilter;
+  readonly #projections: readonly Projection<DB>[];
   /** By emitter, then by first topic. */
   readonly #wanting = new Map<string, Map<string, Projection<DB>[]>>();
 
@@ -18,6 +22,7 @@ export class Routing<DB> {
     vaults: VaultSet,
     known: ReadonlySet<Address>,
   ) {
+    this.#projections = projections;
     const addresses = new Set<Address>([vaults.registry]);
     const topics = new Set<Hex>(vaults.topics);
     const want = (projection: Projection<DB>, from: readonly Address[], of: readonly Hex[]) => {
@@ -41,11 +46,28 @@ export class Routing<DB> {
     this.filter = { addresses: [...addresses], topics: [...topics] };
   }
 
-  /** What each projection that wants some of the logs writes of them. */
-  prepare(logs: readonly IndexedLog[]): Prepared<DB> {
-    return new Map(
-      [...this.#sort(logs)].map(([projection, wanted]) => [projection, projection.prepare(wanted)]),
+  /**
+   * What each projection that wants some of the logs writes of them.
+   * @param made the rows of projections that were made already
+   */
+  prepare(logs: readonly IndexedLog[], made: Prepared<DB> = new Map()): Prepared<DB> {
+    const rest = [...this.#sort(logs)].filter(([projection]) => !made.has(projection));
+    return new Map([
+      ...made,
+      ...rest.map(([projection, wanted]) => [projection, projection.prepare(wanted)] as const),
+    ]);
+  }
+
+  /** A projection and which logs it wants. @throws where none is called so */
+  of(name: string): { projection: Projection<DB>; wanted: Wanted[] } {
+    const projection = this.#projections.find((each) => each.name === name);
+    if (projection === undefined) throw new Error(`there is no projection ${name}`);
+    const wanted = [...this.#wanting].flatMap(([emitter, ofEmitter]) =>
+      [...ofEmitter]
+        .filter(([, wanting]) => wanting.includes(projection))
+        .map(([topic, wanting]) => ({ emitter, topic, isAlone: wanting.length === 1 })),
     );
+    return { projection, wanted };
   }
 
   /** The logs of each projection, in their order. */

@@ -58,14 +58,14 @@ export class VaultSet {
 
   /** Vaults that these logs append and that are not among those whose own logs are read so far. */
   newIn(logs: readonly IndexedLog[], known: ReadonlySet<Address>): Address[] {
-    return [...new Set(this.#appended(logs).map(({ vault }) => vault))].filter(
+    return [...new Set(appendedIn(logs, this.registry).map(({ vault }) => vault))].filter(
       (vault) => !known.has(vault),
     );
   }
 
   /** Call `load` afterwards. */
   async apply(db: Db, logs: readonly IndexedLog[]): Promise<void> {
-    const rows = this.#appended(logs).map(({ vault, log }) => ({
+    const rows = appendedIn(logs, this.registry).map(({ vault, log }) => ({
       vault,
       block: log.block,
       log_index: log.logIndex,
@@ -82,12 +82,16 @@ export class VaultSet {
       .execute();
     return gone.map(({ vault }) => vault as Address).filter((vault) => !this.#given.has(vault));
   }
+}
 
-  #appended(logs: readonly IndexedLog[]): { vault: Address; log: IndexedLog }[] {
-    return logs
-      .filter((log) => log.address === this.registry && log.topics[0] === APPENDED)
-      .map((log) => ({ vault: addressTopic(log, 1), log }));
-  }
+/** The vaults that the registry (in lower case) names in these logs. */
+export function appendedIn(
+  logs: readonly IndexedLog[],
+  registry: Address,
+): { vault: Address; log: IndexedLog }[] {
+  return logs
+    .filter((log) => log.address === registry && log.topics[0] === APPENDED)
+    .map((log) => ({ vault: addressTopic(log, 1), log }));
 }
 
 function lower(address: Address): Address {

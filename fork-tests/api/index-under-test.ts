@@ -1,6 +1,7 @@
 /** The real indexer with the process's own projections, over a store of its own, driven step by step. */
 import { type Address, numberToHex, type PublicClient } from 'viem';
 import { readCatalog } from '../../api/catalog/read-catalog.ts';
+import { bulkLogs, HELD_FROM } from '../../api/indexer/bulk-logs.ts';
 import { Indexer } from '../../api/indexer/indexer.ts';
 import { LogReader } from '../../runtime/chain/log-reader.ts';
 import { apiProjections, indexIdentity } from '../../api/indexer/projections.ts';
@@ -21,6 +22,8 @@ export type IndexUnderTest = {
   /** Runs until the head of the chain is reached, whatever a node refuses meanwhile. */
   catchUp: () => Promise<void>;
   dump: () => Promise<string>;
+  /** Answers that another thread took apart. */
+  takenApart: () => number;
   close: () => Promise<void>;
 };
 
@@ -29,6 +32,8 @@ export type IndexOptions = {
   maxRange?: number;
   overlap?: number;
   timeoutMs?: number;
+  /** Bytes of an answer that are taken apart on another thread. */
+  heldFrom?: number;
 };
 
 export async function openIndex(
@@ -41,6 +46,7 @@ export async function openIndex(
     urls: [url],
     timeoutMs: options.timeoutMs ?? 20_000,
     multicall3: deployment.multicall3,
+    heldFrom: options.heldFrom ?? HELD_FROM,
   });
   const store = await openStore<ApiTables>({
     url: options.database ?? 'file::memory:',
@@ -56,6 +62,12 @@ export async function openIndex(
     reader: new LogReader({ client, logger, maxRange }),
     logger,
   });
+  const onThread = bulkLogs<ApiTables>({
+    deployment,
+    isFile: store.dialect === 'sqlite',
+    logger,
+  });
+  let takenApart = 0;
   const indexer = new Indexer<ApiTables>({
     write: (work) => store.db.transaction().execute(work),
     client,
@@ -68,6 +80,11 @@ export async function openIndex(
     identity: indexIdentity(deployment),
     maxRange,
     overlap: options.overlap ?? 50,
+    takeApart: async (held, routing) => {
+      const told = await onThread(held, routing);
+      if (told !== null) takenApart += 1;
+      return told;
+    },
     maxLagMs: 60_000,
   });
   const catalog = await readCatalog(client, deployment);
@@ -92,6 +109,7 @@ export async function openIndex(
       }
     },
     dump: () => dump(store),
+    takenApart: () => takenApart,
     close: () => store.close(),
   };
 }

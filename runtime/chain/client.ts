@@ -6,6 +6,7 @@ import {
   defineChain,
   type EIP1193RequestFn,
   http,
+  type HttpTransportConfig,
   type PublicClient,
   TimeoutError,
   type Transport,
@@ -17,6 +18,7 @@ import { OperatorError } from '../operator-error.ts';
 import type { ChainVerdict } from './endpoint-chain.ts';
 import { Endpoints } from './endpoints.ts';
 import { verdictOf } from './endpoint-verdict.ts';
+import { httpHoldingLogs } from './held-logs.ts';
 import { keepAliveFetch } from './keep-alive-fetch.ts';
 
 export type ChainClientOptions = {
@@ -29,6 +31,11 @@ export type ChainClientOptions = {
   pollingIntervalMs?: number;
   /** Told when an endpoint of several is left, and when it is used again. */
   logger?: Logger;
+  /**
+   * Answers of `eth_getLogs` of so many bytes come as HeldLogs (held-logs.ts), which only `readLogs` understands;
+   * absent: none.
+   */
+  heldFrom?: number;
 };
 
 const OVER_NODE = { fetchFn: keepAliveFetch, maxResponseBodySize: false } as const;
@@ -57,17 +64,27 @@ export function createChainClient(options: ChainClientOptions): PublicClient {
     chain: defineBasketChain(urls, options.multicall3),
     transport:
       urls.length === 1
-        ? http(only, { ...OVER_NODE, timeout: timeoutMs, retryCount: 1, retryDelay: 100 })
+        ? overNode(only, { timeout: timeoutMs, retryCount: 1, retryDelay: 100 }, options)
         : overSeveral(options),
     cacheTime: 0,
     pollingInterval: options.pollingIntervalMs ?? 250,
   }) as PublicClient;
 }
 
-function overSeveral({ urls, timeoutMs, logger, contract }: ChainClientOptions): Transport {
+function overNode(
+  url: string,
+  config: HttpTransportConfig,
+  { heldFrom }: ChainClientOptions,
+): Transport {
+  const own = { ...config, ...OVER_NODE };
+  return heldFrom === undefined ? http(url, own) : httpHoldingLogs(url, own, heldFrom);
+}
+
+function overSeveral(options: ChainClientOptions): Transport {
+  const { urls, timeoutMs, logger, contract } = options;
   return ({ chain }) => {
     const endpoints = new Endpoints({
-      endpoints: urls.map((url) => ({ name: redactUrl(url), ask: askOf(url, timeoutMs, chain) })),
+      endpoints: urls.map((url) => ({ name: redactUrl(url), ask: askOf(url, chain, options) })),
       timeoutMs,
       verdictOf,
       lateError: ({ method }) =>
@@ -95,8 +112,9 @@ function overSeveral({ urls, timeoutMs, logger, contract }: ChainClientOptions):
 type ServesChain = () => Promise<ChainVerdict>;
 
 /** One try at one endpoint. */
-function askOf(url: string, timeoutMs: number, chain: Chain | undefined) {
-  const { request } = http(url, { ...OVER_NODE, timeout: timeoutMs, retryCount: 0 })({ chain });
+function askOf(url: string, chain: Chain | undefined, options: ChainClientOptions) {
+  const once = { timeout: options.timeoutMs, retryCount: 0 };
+  const { request } = overNode(url, once, options)({ chain });
   const ask = request as (call: object, options: { signal: AbortSignal }) => Promise<unknown>;
   return (call: { method: string; params?: unknown }, signal: AbortSignal): Promise<unknown> =>
     ask(call, { signal });

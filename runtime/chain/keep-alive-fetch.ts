@@ -25,13 +25,20 @@ type Init = { body?: unknown; headers?: unknown; method?: string; signal?: Abort
 export const keepAliveFetch = async (
   input: string | URL | Request,
   init: Init = {},
-): Promise<Response> => {
+): Promise<Response> => await fetchWith(textOf, input, init);
+
+/** @param read takes the body, and says what stands for it */
+export async function fetchWith(
+  read: (body: Buffer) => string,
+  input: string | URL | Request,
+  init: Init = {},
+): Promise<Response> {
   const url = new URL(input instanceof Request ? input.url : input);
   const response = await ask(url, init).catch((error: unknown) => {
     if (error instanceof ClosedWhileIdle) return ask(url, init);
     throw error;
   });
-  const text = await readText(response);
+  const text = read(await bodyOf(response));
   const status = response.statusCode ?? 0;
   if (status >= 300 && status < 400) return await fetch(url, init as RequestInit);
   return {
@@ -42,7 +49,7 @@ export const keepAliveFetch = async (
     body: null,
     text: async () => text,
   } as unknown as Response;
-};
+}
 
 /** Expected: the other side closed a connection that had been idle in the moment in which it was used again. */
 class ClosedWhileIdle extends Error {}
@@ -70,7 +77,7 @@ function ask(url: URL, init: Init): Promise<IncomingMessage> {
   });
 }
 
-function readText(response: IncomingMessage): Promise<string> {
+function bodyOf(response: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -83,11 +90,14 @@ function readText(response: IncomingMessage): Promise<string> {
       reject(new ResponseBodyTooLargeError({ maxSize: MOST_BYTES, size }));
       response.destroy();
     });
-    source.on('end', () => resolve(textOf(Buffer.concat(chunks))));
+    source.on('end', () => resolve(Buffer.concat(chunks)));
     source.on('error', reject);
     response.on('aborted', () => reject(new Error('the answer was cut off')));
   });
 }
 
 /** JSON-RPC answers are long and hardly ever hold anything but ASCII, which is there as text at once. */
-const textOf = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');
+export const textOf = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(
+    isAscii(bytes) ? 'latin1' : 'utf8',
+  );

@@ -1,6 +1,7 @@
 /** getLogs in ranges that the node takes. */
 import type { PublicClient } from 'viem';
 import type { Logger } from '../logger.ts';
+import type { HeldLogs } from './held-logs.ts';
 import { afterRefusal, afterSuccess, initialRange, type RangePolicy } from './ranges.ts';
 import { type IndexedLog, type LogFilter, readLogs, saysNothingOfTheRange } from './read-logs.ts';
 
@@ -28,11 +29,19 @@ export class LogReader {
     return this.#range.size;
   }
 
-  /** Logs in chain order, or null when the node refused the range and the next one is shorter. */
-  async read(filter: LogFilter, from: number, to: number): Promise<IndexedLog[] | null> {
+  /**
+   * Logs in chain order, or null when the node refused the range and the next one is shorter.
+   * @param elsewhere takes apart what the client holds (held-logs.ts); null where it left that to us
+   */
+  async read<T = never>(
+    filter: LogFilter,
+    from: number,
+    to: number,
+    elsewhere?: (held: HeldLogs) => Promise<T | null>,
+  ): Promise<IndexedLog[] | T | null> {
     const { client, logger, maxRange, times } = this.#options;
     try {
-      const logs = await readLogs(client, filter, from, to, times);
+      const logs = await readLogs(client, filter, from, to, { times, elsewhere });
       this.#range = afterSuccess(this.#range, maxRange);
       return logs;
     } catch (error) {

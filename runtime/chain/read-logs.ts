@@ -8,6 +8,7 @@ import {
   type PublicClient,
   type RpcLog,
 } from 'viem';
+import { HeldLogs } from './held-logs.ts';
 
 export type IndexedLog = {
   /** Lower case, as in every table that does not say otherwise. */
@@ -28,26 +29,47 @@ export type LogFilter = {
   topics: readonly Hex[];
 };
 
-/**
- * @param times whether blocks whose time the node does not tell with the log are read for it; otherwise it is 0 there.
- * @throws what the client throws; see {@link saysNothingOfTheRange}.
- */
-export async function readLogs(
+/** Takes apart elsewhere what came as bytes; null where it did not, and then the bytes are there as before. */
+type Elsewhere<T> = (held: HeldLogs) => Promise<T | null>;
+
+type ReadOptions<T> = {
+  /** Whether blocks whose time the node does not tell with the log are read for it; otherwise it is 0 there. */
+  times?: boolean | undefined;
+  elsewhere?: Elsewhere<T> | undefined;
+};
+
+/** @throws what the client throws, see {@link saysNothingOfTheRange}, and what `elsewhere` does. */
+export async function readLogs<T = never>(
   client: PublicClient,
   filter: LogFilter,
   from: number,
   to: number,
-  times = true,
-): Promise<IndexedLog[]> {
+  { times = true, elsewhere }: ReadOptions<T> = {},
+): Promise<IndexedLog[] | T> {
   const asked = {
     address: [...filter.addresses],
     topics: [[...filter.topics]],
     fromBlock: numberToHex(from),
     toBlock: numberToHex(to),
   };
-  const found = await client.request({ method: 'eth_getLogs', params: [asked] });
-  const logs = found.filter((log) => !log.removed);
-  const known = times ? await blockTimes(client, logs) : new Map<number, number>();
+  const told: RpcLog[] | HeldLogs = await client.request({
+    method: 'eth_getLogs',
+    params: [asked],
+  });
+  const done = told instanceof HeldLogs ? await elsewhere?.(told) : null;
+  if (done !== null && done !== undefined) return done;
+  const found = standing(told instanceof HeldLogs ? told.parsed() : told);
+  return indexedLogs(found, times ? await blockTimes(client, found) : new Map<number, number>());
+}
+
+/** Those of blocks that were not replaced. */
+export const standing = (logs: readonly RpcLog[]): RpcLog[] => logs.filter((log) => !log.removed);
+
+/** In chain order. @param times unix seconds by block */
+export function indexedLogs(
+  logs: readonly RpcLog[],
+  times: ReadonlyMap<number, number>,
+): IndexedLog[] {
   return logs
     .map((log) => ({
       address: log.address.toLowerCase() as Address,
@@ -57,7 +79,7 @@ export async function readLogs(
       blockHash: log.blockHash ?? '0x',
       logIndex: Number(log.logIndex),
       transactionHash: log.transactionHash ?? '0x',
-      time: known.get(Number(log.blockNumber)) ?? 0,
+      time: times.get(Number(log.blockNumber)) ?? 0,
     }))
     .sort(inChainOrder);
 }
@@ -78,6 +100,16 @@ async function blockTimes(
   client: PublicClient,
   logs: readonly RpcLog[],
 ): Promise<Map<number, number>> {
+  const { times, untold } = timesTold(logs);
+  if (untold.length > 0) await fillTimes(client, untold, times);
+  return times;
+}
+
+/** Unix seconds by block as the logs tell them, and the blocks, in order, whose time they do not tell. */
+export function timesTold(logs: readonly RpcLog[]): {
+  times: Map<number, number>;
+  untold: number[];
+} {
   const times = new Map<number, number>();
   const untold = new Set<number>();
   let last: RpcLog['blockNumber'] = null;
@@ -89,9 +121,10 @@ async function blockTimes(
     if (typeof log.blockTimestamp === 'string') times.set(block, Number(log.blockTimestamp));
     else untold.add(block);
   }
-  const blocks = [...untold].filter((block) => !times.has(block)).sort((a, b) => a - b);
-  if (blocks.length > 0) await fillTimes(client, blocks, times);
-  return times;
+  return {
+    times,
+    untold: [...untold].filter((block) => !times.has(block)).sort((a, b) => a - b),
+  };
 }
 
 /** Headers under way at once: public endpoints refuse more than about twenty calls. */

@@ -1,0 +1,138 @@
+/**
+ * Large answers of logs, taken apart on a thread beside the process: ten thousand transfers of shares stop the event
+ * loop for as long as some hundred requests take. Only of accounting are there so many; logs that anyone else wants come back.
+ */
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
+import type { Address, Hex } from 'viem';
+import type { Deployment } from '../../contracts-abi/deployment.ts';
+import type { HeldLogs } from '../../runtime/chain/held-logs.ts';
+import type { IndexedLog } from '../../runtime/chain/read-logs.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { ACCOUNTING, rowsToWrite, type TakenApart } from '../accounting/accounting-projection.ts';
+import { type Protocol, protocolOf } from '../accounting/read-transaction.ts';
+import type { TakeApart } from './range-reader.ts';
+import type { Wanted } from './routing.ts';
+
+/** Bytes of an answer that are worth the way there and back: some two thousand logs. */
+export const HELD_FROM = 1_048_576;
+
+export type BulkOrder = {
+  bytes: Uint8Array<ArrayBuffer>;
+  /** Logs of the projection whose rows are made. */
+  wanted: readonly Wanted[];
+  registry: Address;
+  protocol: Protocol;
+  /** Whether rows go into a SQLite file, or are sent to PostgreSQL. */
+  isFile: boolean;
+};
+
+export type BulkMade = {
+  /** Those that others want as well, or alone. */
+  logs: IndexedLog[];
+  count: number;
+  blocks: { block: number; blockHash: Hex }[];
+  rows: TakenApart;
+};
+
+/** Or the bytes as they came. */
+export type BulkAnswer = { made: BulkMade } | { bytes: Uint8Array<ArrayBuffer> };
+
+/** Longer than the largest answer takes by far: who takes so long never ends. */
+const MOST_MS = 60_000;
+/** A thread that has nothing to do for so long ends, and its memory with it. */
+const IDLE_MS = 30_000;
+/** All that an answer makes is garbage soon after: collected once for an answer or two, it costs next to nothing. */
+const YOUNG_MB = 64;
+
+type Run = (order: BulkOrder) => Promise<BulkAnswer>;
+
+type Pool = Piscina<BulkOrder, BulkAnswer>;
+
+/** A thread that is there while it has something to do. @throws what breaks it */
+export function logThread(resourceLimits: Piscina['options']['resourceLimits']): Run {
+  let pool: { at: Pool; fault: Error | null } | null = null;
+  const open = () => {
+    const at: Pool = new Piscina({
+      filename: fileURLToPath(new URL('./bulk-worker.mjs', import.meta.url)),
+      name: 'takeApart',
+      minThreads: 0,
+      maxThreads: 1,
+      idleTimeout: IDLE_MS,
+      resourceLimits,
+      // What the process was started with is not for a thread.
+      execArgv: [],
+    });
+    const opened = { at, fault: null as Error | null };
+    // One that breaks while it starts would be started again and again: what waits for it is told instead.
+    at.on('error', (fault: Error) => {
+      opened.fault = fault;
+      if (pool === opened) pool = null;
+      void at.destroy();
+    });
+    return opened;
+  };
+  return async (order) => {
+    const opened = (pool ??= open());
+    try {
+      return await opened.at.run(order, {
+        transferList: [order.bytes.buffer],
+        signal: AbortSignal.timeout(MOST_MS),
+      });
+    } catch (error) {
+      throw opened.fault ?? error;
+    }
+  };
+}
+
+/** One for the process: with a second one a machine of two cores gains nothing. */
+const onThread = logThread({ maxYoungGenerationSizeMb: YOUNG_MB });
+
+type BulkOptions = {
+  deployment: Deployment;
+  isFile: boolean;
+  logger: Logger;
+  /** Default: the process's one thread. */
+  run?: Run;
+};
+
+/** For the indexer. Where a thread breaks once, the process takes everything apart itself from then on. */
+export function bulkLogs<DB>({
+  deployment,
+  isFile,
+  logger,
+  run = onThread,
+}: BulkOptions): TakeApart<DB> {
+  const protocol = protocolOf(deployment);
+  const registry = deployment.registry.toLowerCase() as Address;
+  let isBroken = false;
+  return async (held: HeldLogs, routing) => {
+    if (isBroken) return null;
+    const { projection, wanted } = routing.of(ACCOUNTING);
+    const order = {
+      bytes: held.bytes,
+      wanted,
+      registry,
+      protocol,
+      isFile,
+    };
+    try {
+      const answer = await run(order);
+      if ('bytes' in answer) {
+        held.bytes = answer.bytes;
+        return null;
+      }
+      const { rows, ...told } = answer.made;
+      return { ...told, made: new Map([[projection, rowsToWrite<DB>(rows)]]) };
+    } catch (error) {
+      if (!isBroken) {
+        logger.warn(
+          { err: error },
+          'the thread for large answers broke: they are taken apart in the process from now on',
+        );
+      }
+      isBroken = true;
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,156 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import {
+  HttpRequestError,
+  numberToHex,
+  type PublicClient,
+  RpcRequestError,
+  TimeoutError,
+} from 'viem';
+import { afterEach, expect, it } from 'vitest';
+import { createChainClient } from './client.ts';
+import { HeldLogs } from './held-logs.ts';
+import { readLogs } from './read-logs.ts';
+
+const FILTER = { addresses: ['0x01', '0x02'] as const, topics: ['0x0a'] as const };
+const HELD_FROM = 2_000;
+const servers: Server[] = [];
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => listener(request, response));
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const clientOf = (...urls: string[]): PublicClient =>
+  createChainClient({
+    urls,
+    timeoutMs: 500,
+    multicall3: '0x00000000000000000000000000000000000000ca',
+    heldFrom: HELD_FROM,
+  });
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const answers =
+  (body: string | Buffer, headers: object = {}): RequestListener =>
+  (_, response) =>
+    response.writeHead(200, { ...JSON_TYPE, ...headers }).end(body);
+
+/** In the reverse of the chain's order. */
+const logs = Array.from({ length: 40 }, (_, index) => ({
+  address: '0xAA',
+  topics: ['0x0a'],
+  data: '0x',
+  blockNumber: numberToHex(100 - Math.floor(index / 4)),
+  blockTimestamp: numberToHex(1_000 - Math.floor(index / 4)),
+  blockHash: '0xbb',
+  logIndex: numberToHex(3 - (index % 4)),
+  transactionHash: '0xcc',
+  removed: index === 7,
+}));
+const bodyOf = (result: unknown) => JSON.stringify({ jsonrpc: '2.0', id: 1, result });
+const LARGE = bodyOf(logs);
+const SMALL = bodyOf(logs.slice(0, 2));
+
+const ask = (client: PublicClient): Promise<unknown> =>
+  client.request({ method: 'eth_getLogs', params: [{ fromBlock: '0x1', toBlock: '0x2' }] });
+const read = async (client: PublicClient) => await readLogs(client, FILTER, 1, 2);
+const faultOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    (value) => value,
+    (error: unknown) => error,
+  );
+
+it('holds what is large, plain or zipped, and reads it as what is small', async () => {
+  expect(LARGE.length).toBeGreaterThan(HELD_FROM);
+  for (const url of [
+    await serve(answers(LARGE)),
+    await serve(answers(gzipSync(LARGE), { 'content-encoding': 'gzip' })),
+    await serve(answers(JSON.stringify({ result: logs, id: 1, jsonrpc: '2.0' }))),
+    await serve(answers(`${JSON.stringify({ id: 1, result: logs }, null, 2)}\n`)),
+  ]) {
+    const client = clientOf(url);
+    const held = await ask(client);
+    expect(held).toBeInstanceOf(HeldLogs);
+    expect((held as HeldLogs).bytes.buffer.byteLength).toBe((held as HeldLogs).bytes.length);
+    const found = await read(client);
+    expect(found).toHaveLength(39);
+    expect(found[0]).toMatchObject({ address: '0xaa', block: 91, logIndex: 0, time: 991 });
+  }
+  const small = clientOf(await serve(answers(SMALL)));
+  expect(await ask(small)).toEqual(logs.slice(0, 2));
+  expect(await read(small)).toHaveLength(2);
+});
+
+it('holds the answer of that endpoint of several that gave it', async () => {
+  const chain = (body: string): RequestListener => {
+    return (_, response) => response.writeHead(200, JSON_TYPE).end(body);
+  };
+  const asked = async (listener: RequestListener) =>
+    await serve((request, response) => listener(request, response));
+  const id = bodyOf('0x1237');
+  // Each endpoint is asked for its chain first.
+  const first = (body: string) => {
+    let count = 0;
+    return asked((request, response) => chain((count += 1) === 1 ? id : body)(request, response));
+  };
+  const client = clientOf(await first(LARGE.slice(0, -9)), await first(LARGE));
+  expect(await ask(client)).toBeInstanceOf(HeldLogs);
+  expect(await read(client)).toHaveLength(39);
+});
+
+it('is asked elsewhere first, and reads here what comes back from there', async () => {
+  const client = clientOf(await serve(answers(LARGE)));
+  const seen: number[] = [];
+  const elsewhere = async (held: HeldLogs) => {
+    seen.push(held.bytes.length);
+    return { taken: true };
+  };
+  expect(await readLogs(client, FILTER, 1, 2, { elsewhere })).toEqual({ taken: true });
+  const back = async (held: HeldLogs) => {
+    held.bytes = structuredClone(held.bytes, { transfer: [held.bytes.buffer] });
+    return null;
+  };
+  expect(await readLogs(client, FILTER, 1, 2, { elsewhere: back })).toHaveLength(39);
+  const small = clientOf(await serve(answers(SMALL)));
+  expect(await readLogs(small, FILTER, 1, 2, { elsewhere })).toHaveLength(2);
+  expect(seen).toEqual([LARGE.length]);
+});
+
+it('tells faults as it would of small answers', async () => {
+  const refusal = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    error: { code: -32_005, message: 'x'.repeat(HELD_FROM) },
+  });
+  const broken = LARGE.replace('"0xcc"', '"0xcc');
+  const cut = LARGE.slice(0, -9);
+  const thrown = async (listener: RequestListener) =>
+    await faultOf(read(clientOf(await serve(listener))));
+  expect(await thrown(answers(refusal))).toMatchObject({ code: -32_005 });
+  expect(await thrown(answers(broken))).toBeInstanceOf(HttpRequestError);
+  expect(await thrown(answers(cut))).toBeInstanceOf(HttpRequestError);
+  const both = `{"id":1,"result":[],"error":{"code":-32005,"message":"${'x'.repeat(HELD_FROM)}"}}`;
+  expect(await thrown(answers(both))).toMatchObject({ code: -32_005 });
+  const failed: RequestListener = (_, response) => response.writeHead(503, JSON_TYPE).end(LARGE);
+  expect(await thrown(failed)).toMatchObject({ status: 503 });
+  expect(await thrown(() => undefined)).toBeInstanceOf(TimeoutError);
+  const held = new HeldLogs(new Uint8Array(Buffer.from(refusal)), 'http://node', { method: '' });
+  expect(() => held.parsed()).toThrow(RpcRequestError);
+});
+
+it('holds nothing but logs', async () => {
+  const client = clientOf(await serve(answers(LARGE)));
+  expect(await client.request({ method: 'eth_chainId' })).toEqual(logs);
+});

@@ -1,0 +1,109 @@
+/**
+ * Large answers of `eth_getLogs` as the bytes that came: to parse ten thousand logs stops the process for as long as
+ * some hundred requests take, and whoever asked may have that done elsewhere (api/indexer/bulk.ts).
+ */
+import {
+  type EIP1193RequestFn,
+  HttpRequestError,
+  http,
+  type HttpTransportConfig,
+  type RpcLog,
+  RpcRequestError,
+  type Transport,
+} from 'viem';
+import { fetchWith, textOf } from './keep-alive-fetch.ts';
+
+/** Stands for what is held while the answer is on its way through the transport. */
+const HELD = 'held';
+const STAND_IN = JSON.stringify({ jsonrpc: '2.0', id: 1, result: HELD });
+/** Of an answer, where its result has to begin. */
+const OPENING_BYTES = 256;
+const LOGS_BEGIN = /"result"\s*:\s*\[/;
+const CLOSING_BYTES = 16;
+
+type Call = { method: string; params?: unknown };
+type Ask = (call: Call, options?: { signal?: AbortSignal }) => Promise<unknown>;
+
+/** What a node told of logs, as it came. */
+export class HeldLogs {
+  /** In a buffer of their own: who hands it to another thread puts back what comes back. */
+  bytes: Uint8Array<ArrayBuffer>;
+  readonly #url: string;
+  readonly #call: Call;
+
+  constructor(bytes: Uint8Array<ArrayBuffer>, url: string, call: Call) {
+    this.bytes = bytes;
+    this.#url = url;
+    this.#call = call;
+  }
+
+  /** @throws as viem's transport where they are no list of logs */
+  parsed(): RpcLog[] {
+    const asked = { body: this.#call, url: this.#url };
+    let answer: Answer;
+    try {
+      answer = parseAnswer(this.bytes);
+    } catch (cause) {
+      throw new HttpRequestError({ ...asked, cause: cause as Error });
+    }
+    const logs = logsOf(answer);
+    if (logs !== null) return logs;
+    const error = answer.error ?? { code: -32_603, message: 'an answer without logs' };
+    throw new RpcRequestError({ ...asked, error });
+  }
+}
+
+type Answer = { result?: RpcLog[]; error?: { code: number; message: string } };
+
+/** @throws where it is no JSON */
+export const parseAnswer = (bytes: Uint8Array): Answer => JSON.parse(textOf(bytes)) as Answer;
+
+/** Null where it is a refusal, or nothing. */
+export const logsOf = ({ result, error }: Answer): RpcLog[] | null =>
+  Array.isArray(result) && !error ? result : null;
+
+/**
+ * viem's HTTP transport, but that an answer of `eth_getLogs` of so many bytes comes as {@link HeldLogs}. What is not a
+ * whole list of logs by its first and last bytes is parsed at once, and is the endpoint's fault then.
+ */
+export function httpHoldingLogs(
+  url: string,
+  config: HttpTransportConfig,
+  heldFrom: number,
+): Transport {
+  const plain = http(url, config);
+  return (parameters) => {
+    const transport = plain(parameters);
+    const ask = transport.request as Ask;
+    const askLogs: Ask = async (call, options) => {
+      let held: Buffer | null = null;
+      const hold = (body: Buffer): string => {
+        held = body.length >= heldFrom && isOfLogs(body) ? body : null;
+        return held === null ? textOf(body) : STAND_IN;
+      };
+      const holding = http(url, {
+        ...config,
+        fetchFn: (input, init) => fetchWith(hold, input, init),
+      });
+      const result = await (holding(parameters).request as Ask)(call, options);
+      return held !== null && result === HELD ? new HeldLogs(ownBytes(held), url, call) : result;
+    };
+    const request: Ask = (call, options) =>
+      call.method === 'eth_getLogs' ? askLogs(call, options) : ask(call, options);
+    return { ...transport, request: request as EIP1193RequestFn };
+  };
+}
+
+function isOfLogs(body: Buffer): boolean {
+  const opening = body.toString('latin1', 0, OPENING_BYTES);
+  const closing = body.toString('latin1', body.length - CLOSING_BYTES).trimEnd();
+  return LOGS_BEGIN.test(opening) && closing.endsWith('}');
+}
+
+/** A buffer may share its memory with others. */
+function ownBytes(body: Buffer): Uint8Array<ArrayBuffer> {
+  const { buffer } = body;
+  return buffer instanceof ArrayBuffer && buffer.byteLength === body.length
+    ? new Uint8Array(buffer)
+    : new Uint8Array(body);
+}
