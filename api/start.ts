@@ -216,6 +216,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     url: listening.url,
     port: listening.port,
     stop: async () => {
+      indexer.end();
       await listening.close(HTTP_CLOSE_MS);
       await Promise.all([marks.stop(), indexing.stop()]);
       await lead.release();

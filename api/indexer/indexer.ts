@@ -95,6 +95,7 @@ export class Indexer<DB extends IndexerTables> {
   #cursor: Checkpoint | null = null;
   #head = 0;
   #started = false;
+  #hasEnded = false;
   #caughtUpAt = 0;
   #generation = 0;
   /** Where rows of this run were joined to those before a gap; the lowest one that is not sure yet. */
@@ -151,6 +152,11 @@ export class Indexer<DB extends IndexerTables> {
     return this.lagBlocks === 0
       ? 'the order index has not yet been confirmed against the head'
       : `the order index is ${this.lagBlocks} blocks behind`;
+  }
+
+  /** For good: a run that is under way, however much is before it, ends with what it is writing. */
+  end(): void {
+    this.#hasEnded = true;
   }
 
   /** Reads up to the head. The loop calls it. @throws when the chain or the store does not answer. */
@@ -213,7 +219,7 @@ export class Indexer<DB extends IndexerTables> {
   async #readTo(from: number, run: Run): Promise<void> {
     let position = from;
     let coming: Coming<DB>[] = [];
-    while (position <= run.head.block) {
+    while (position <= run.head.block && !this.#hasEnded) {
       if (coming.length === 0) {
         const cursor = this.#cursor;
         const isLinked = cursor !== null && this.#tail.at(cursor.block) === cursor.hash;

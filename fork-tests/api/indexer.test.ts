@@ -675,6 +675,31 @@ describe('an index that is interrupted', () => {
     expect(again.indexer.readiness()).toEqual({ ok: true });
   });
 
+  test('by a stop ends with what it is writing, however far the head is, and goes on from there', async () => {
+    const database = `file:${join(folder, 'stopped.sqlite')}`;
+    const maxRange = await blocksIn(40);
+    const stopped = await index({ database, maxRange, through: proxy.url });
+    const ending = proxy.on(
+      'eth_getLogs',
+      { nth: 14 },
+      {
+        fault: 'rewrite',
+        rewrite: (reply) => {
+          stopped.indexer.end();
+          return reply;
+        },
+      },
+    );
+    await stopped.sync();
+    const { height, lagBlocks } = stopped.indexer;
+    expect(ending.hits).toBe(1);
+    expect([height > fork.deployment.startBlock, lagBlocks > 10 * maxRange]).toEqual([true, true]);
+    expect(stopped.indexer.caughtUp).toBe(false);
+    const next = await index({ database });
+    await next.catchUp();
+    expect(await next.dump()).toBe(await freshRows());
+  });
+
   test.for(['SQLite', 'PostgreSQL'] as const)(
     'by kills between steps goes on to the same rows, on %s',
     async (kind) => {
