@@ -105,6 +105,9 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     onHead: (block) => {
       newest.saw(block);
       head.set(block);
+      // A first sync takes long.
+      lag.set(indexer.lagBlocks);
+      leading.set(lead.leads ? 1 : 0);
     },
     startBlock: deployment.startBlock,
     identity: indexIdentity(deployment),

@@ -2,7 +2,7 @@
  * An owner's positions (wire.md, /v1/positions): shares, cost and profit as of one block, valued at the marks.
  * The cost follows the rules of cost-basis.ts; shares in exit orders are still their owner's.
  */
-import type { Address } from 'viem';
+import { type Address, zeroAddress } from 'viem';
 import { toNumber } from '../../contracts-abi/rounding.ts';
 import { requireIndex, type Service } from '../service.ts';
 import { accountAtHead } from './account-at-head.ts';
@@ -12,6 +12,8 @@ import type { Holding } from './holdings.ts';
 /** @throws ApiError UPSTREAM. */
 export async function readPositions(service: Service, address: Address) {
   requireIndex(service);
+  // Where shares end that are burnt: they are nobody's.
+  if (address === zeroAddress) return { address, positions: [] };
   const navs = await navsNow(service);
   const navNow = (vault: Address) => navs.get(vault) ?? 0n;
   const account = await accountAtHead(service, address, navNow);

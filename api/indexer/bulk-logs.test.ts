@@ -1,14 +1,14 @@
 import * as fc from 'fast-check';
 import type { Transaction } from 'kysely';
 import { type Address, type Hex, numberToHex } from 'viem';
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { HeldLogs } from '../../runtime/chain/held-logs.ts';
 import { indexedLogs, standing, timesTold } from '../../runtime/chain/read-logs.ts';
 import { createLogger } from '../../runtime/logger.ts';
 import { openStore } from '../../runtime/store/store.ts';
 import { type ApiTables, apiMigrations } from '../tables.ts';
-import { bulkLogs, logThread } from './bulk-logs.ts';
+import { type BulkOrder, bulkLogs, logThread, processThread } from './bulk-logs.ts';
 import { apiProjections } from './projections.ts';
 import type { Told } from './range-reader.ts';
 import { allOf, type Prepared, Routing } from './routing.ts';
@@ -48,6 +48,8 @@ const vaults = new VaultSet(deployment);
 const routing = new Routing(apiProjections(deployment), vaults, vaults.known);
 const bulk = (isFile: boolean) => bulkLogs<ApiTables>({ deployment, isFile, logger });
 
+beforeEach(() => processThread.start());
+
 type RawLog = {
   address: Address;
   topics: Hex[];
@@ -60,12 +62,10 @@ type RawLog = {
   removed: boolean;
 };
 
+const heldText = (text: string): HeldLogs => new HeldLogs(new Uint8Array(Buffer.from(text)));
+
 const held = (logs: readonly unknown[]): HeldLogs =>
-  new HeldLogs(
-    new Uint8Array(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result: logs }))),
-    'http://node',
-    { method: 'eth_getLogs' },
-  );
+  heldText(JSON.stringify({ jsonrpc: '2.0', id: 1, result: logs }));
 
 /** The rows that the process itself makes. */
 function ownRows(raw: readonly RawLog[]): Prepared<ApiTables> {
@@ -209,10 +209,18 @@ it('leaves to the process what needs more reading, or is no list of logs', async
   expect(await take(held([...logs, known]), routing)).toMatchObject({ count: 3 });
   const texts = ['{"result":[', '{"result":[],"error":{"code":1,"message":"no"}}', '{}'];
   for (const text of texts) {
-    const answer = new HeldLogs(new Uint8Array(Buffer.from(text)), 'http://node', { method: '' });
+    const answer = heldText(text);
     expect(await take(answer, routing)).toBeNull();
     expect(Buffer.from(answer.bytes).toString()).toBe(text);
   }
+});
+
+it('counts a log once that a node tells twice', async () => {
+  const logs = [transfer(1), transfer(2), transfer(1), transfer(2)];
+  const told = await bulk(true)(held(logs), routing);
+  expect(told?.count).toBe(2);
+  if (told === null) throw new Error('it was not taken apart');
+  expect(await written(rowsOf(told))).toBe(await written(ownRows(logs.slice(0, 2))));
 });
 
 it('names every block that logs are of, also two at one height', async () => {
@@ -226,23 +234,32 @@ it('names every block that logs are of, also two at one height', async () => {
   ]);
 });
 
-it('leaves everything to the process once its thread broke', async () => {
-  const run = logThread({ maxOldGenerationSizeMb: 12, maxYoungGenerationSizeMb: 2 });
+it('leaves everything to the process while its thread starts, and once it broke', async () => {
+  const small = logThread({ maxOldGenerationSizeMb: 12, maxYoungGenerationSizeMb: 2 });
   let orders = 0;
-  const take = bulkLogs<ApiTables>({
-    deployment,
-    isFile: true,
-    logger,
-    run: async (order) => {
-      orders += 1;
-      return await run(order);
-    },
-  });
-  const both = [held([transfer(1)]), held([transfer(2)])];
-  const [first, second] = await Promise.allSettled(both.map((each) => take(each, routing)));
-  for (const broken of [first, second]) {
-    expect(broken).toMatchObject({ reason: { code: 'ERR_WORKER_OUT_OF_MEMORY' } });
-  }
-  expect(await take(held([transfer(1)]), routing)).toBeNull();
+  const run = async (order: BulkOrder) => {
+    orders += 1;
+    return await small.run(order);
+  };
+  const take = bulkLogs<ApiTables>({ deployment, isFile: true, logger, thread: { run } });
+  const answer = held([transfer(1)]);
+  expect(await take(answer, routing)).toBeNull();
+  await expect(small.start()).rejects.toMatchObject({ code: 'ERR_WORKER_OUT_OF_MEMORY' });
+  expect(await take(answer, routing)).toBeNull();
+  expect(await take(answer, routing)).toBeNull();
   expect(orders).toBe(2);
+  expect(answer.bytes.length).toBeGreaterThan(0);
+});
+
+it('says so where a thread breaks with an answer in its hands', async () => {
+  let orders = 0;
+  const run = async ({ bytes }: BulkOrder): Promise<never> => {
+    orders += 1;
+    structuredClone(bytes, { transfer: [bytes.buffer] });
+    throw new Error('out of memory');
+  };
+  const take = bulkLogs<ApiTables>({ deployment, isFile: true, logger, thread: { run } });
+  await expect(take(held([transfer(1)]), routing)).rejects.toThrow('out of memory');
+  expect(await take(held([transfer(1)]), routing)).toBeNull();
+  expect(orders).toBe(1);
 });

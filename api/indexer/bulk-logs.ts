@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import type { Address, Hex } from 'viem';
+import { type Address, type Hex, zeroAddress } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import type { HeldLogs } from '../../runtime/chain/held-logs.ts';
 import type { IndexedLog } from '../../runtime/chain/read-logs.ts';
@@ -45,15 +45,21 @@ const IDLE_MS = 30_000;
 /** All that an answer makes is garbage soon after: collected once for an answer or two, it costs next to nothing. */
 const YOUNG_MB = 64;
 
-type Run = (order: BulkOrder) => Promise<BulkAnswer>;
+type Thread = {
+  /** Gives the bytes back as they were while it starts. @throws what broke it */
+  run: (order: BulkOrder) => Promise<BulkAnswer>;
+  /** Resolves once it can run. @throws as `run` */
+  start: () => Promise<void>;
+};
 
-type Pool = Piscina<BulkOrder, BulkAnswer>;
-
-/** A thread that is there while it has something to do. @throws what breaks it */
-export function logThread(resourceLimits: Piscina['options']['resourceLimits']): Run {
-  let pool: { at: Pool; fault: Error | null } | null = null;
+/** A thread that is there while it has something to do. */
+export function logThread(resourceLimits: Piscina['options']['resourceLimits']): Thread {
+  let pool: Piscina<BulkOrder, BulkAnswer> | null = null;
+  let fault: Error | null = null;
+  let starting: Promise<void> | null = null;
+  let hasStarted = false;
   const open = () => {
-    const at: Pool = new Piscina({
+    const at = new Piscina<BulkOrder, BulkAnswer>({
       filename: fileURLToPath(new URL('./bulk-worker.mjs', import.meta.url)),
       name: 'takeApart',
       minThreads: 0,
@@ -63,37 +69,71 @@ export function logThread(resourceLimits: Piscina['options']['resourceLimits']):
       // What the process was started with is not for a thread.
       execArgv: [],
     });
-    const opened = { at, fault: null as Error | null };
     // One that breaks while it starts would be started again and again: what waits for it is told instead.
-    at.on('error', (fault: Error) => {
-      opened.fault = fault;
-      if (pool === opened) pool = null;
+    at.on('error', (error: Error) => {
+      fault = error;
       void at.destroy();
     });
-    return opened;
+    return at;
   };
-  return async (order) => {
-    const opened = (pool ??= open());
+  const runs = async (order: BulkOrder): Promise<BulkAnswer> => {
+    pool ??= open();
     try {
-      return await opened.at.run(order, {
+      return await pool.run(order, {
         transferList: [order.bytes.buffer],
         signal: AbortSignal.timeout(MOST_MS),
       });
     } catch (error) {
-      throw opened.fault ?? error;
+      fault ??= error as Error;
+      throw fault;
     }
+  };
+  const start = async (): Promise<void> => {
+    if (pool === null || pool.threads.length === 0) {
+      hasStarted = false;
+      starting = runs(NOTHING()).then(() => {
+        hasStarted = true;
+      });
+      // Told by the next one that wants it.
+      starting.catch(() => undefined);
+    }
+    await starting;
+  };
+  return {
+    start,
+    run: async (order) => {
+      if (fault !== null) throw fault;
+      const started = start();
+      if (hasStarted) return await runs(order);
+      started.catch(() => undefined);
+      return { bytes: order.bytes };
+    },
   };
 }
 
+const NOTHING = (): BulkOrder => ({
+  bytes: new Uint8Array(0),
+  wanted: [],
+  registry: zeroAddress,
+  protocol: {
+    zapper: zeroAddress,
+    exitEscrow: zeroAddress,
+    limitEscrow: zeroAddress,
+    scheduleEscrow: zeroAddress,
+    sessionModule: zeroAddress,
+  },
+  isFile: true,
+});
+
 /** One for the process: with a second one a machine of two cores gains nothing. */
-const onThread = logThread({ maxYoungGenerationSizeMb: YOUNG_MB });
+export const processThread = logThread({ maxYoungGenerationSizeMb: YOUNG_MB });
 
 type BulkOptions = {
   deployment: Deployment;
   isFile: boolean;
   logger: Logger;
-  /** Default: the process's one thread. */
-  run?: Run;
+  /** Default: the process's one. */
+  thread?: Pick<Thread, 'run'>;
 };
 
 /** For the indexer. Where a thread breaks once, the process takes everything apart itself from then on. */
@@ -101,7 +141,7 @@ export function bulkLogs<DB>({
   deployment,
   isFile,
   logger,
-  run = onThread,
+  thread = processThread,
 }: BulkOptions): TakeApart<DB> {
   const protocol = protocolOf(deployment);
   const registry = deployment.registry.toLowerCase() as Address;
@@ -117,7 +157,7 @@ export function bulkLogs<DB>({
       isFile,
     };
     try {
-      const answer = await run(order);
+      const answer = await thread.run(order);
       if ('bytes' in answer) {
         held.bytes = answer.bytes;
         return null;
@@ -132,6 +172,7 @@ export function bulkLogs<DB>({
         );
       }
       isBroken = true;
+      if (held.bytes.length > 0) return null;
       throw error;
     }
   };

@@ -1,7 +1,7 @@
 /** What a worker of bulk-logs.ts does with a large answer. */
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import type { Hex } from 'viem';
-import { logsOf, parseAnswer } from '../../runtime/chain/held-logs.ts';
+import { parseLogs } from '../../runtime/chain/held-logs.ts';
 import {
   type IndexedLog,
   indexedLogs,
@@ -33,7 +33,7 @@ const handed = (value: BulkAnswer, memory: readonly unknown[]): unknown =>
 
 /** Null where more has to be read for it: the time of a block, or the history of a basket that was appended. */
 function madeOf({ bytes, wanted, registry, protocol, isFile }: BulkOrder): BulkMade | null {
-  const told = logsOf(parseAnswer(bytes));
+  const told = parseLogs(bytes);
   if (told === null) return null;
   const found = standing(told);
   const { times, untold } = timesTold(found);

@@ -96,6 +96,8 @@ export class Indexer<DB extends IndexerTables> {
   #head = 0;
   #started = false;
   #hasEnded = false;
+  /** Ends the wait for a range that is being read. */
+  #release: () => void = () => undefined;
   #caughtUpAt = 0;
   #generation = 0;
   /** Where rows of this run were joined to those before a gap; the lowest one that is not sure yet. */
@@ -157,6 +159,7 @@ export class Indexer<DB extends IndexerTables> {
   /** For good: a run that is under way, however much is before it, ends with what it is writing. */
   end(): void {
     this.#hasEnded = true;
+    this.#release();
   }
 
   /** Reads up to the head. The loop calls it. @throws when the chain or the store does not answer. */
@@ -230,7 +233,7 @@ export class Indexer<DB extends IndexerTables> {
       for (let last = coming.at(-1); last && coming.length <= RANGES_AHEAD; last = coming.at(-1)) {
         coming.push(this.#ranges.after(last, run, () => this.#cursor));
       }
-      const first = (await coming.shift()?.step) ?? null;
+      const first = await this.#unlessEnded(coming.shift()?.step);
       if (first === null) {
         coming = [];
         continue;
@@ -255,6 +258,15 @@ export class Indexer<DB extends IndexerTables> {
       for (const { told } of steps) run.backlog.written(told.count);
       position = (steps.at(-1) ?? first).to + 1;
     }
+  }
+
+  /** Null where this is to end before: who is waited for may take long, or hang. */
+  async #unlessEnded(step: Promise<Step<DB> | null> | undefined): Promise<Step<DB> | null> {
+    if (step === undefined || this.#hasEnded) return null;
+    return await new Promise((resolve, reject) => {
+      this.#release = () => resolve(null);
+      step.then(resolve, reject);
+    });
   }
 
   #ownDb(): Kysely<IndexerTables> {

@@ -1,7 +1,7 @@
 /** The real indexer with the process's own projections, over a store of its own, driven step by step. */
 import { type Address, numberToHex, type PublicClient } from 'viem';
 import { readCatalog } from '../../api/catalog/read-catalog.ts';
-import { bulkLogs, HELD_FROM } from '../../api/indexer/bulk-logs.ts';
+import { bulkLogs, HELD_FROM, processThread } from '../../api/indexer/bulk-logs.ts';
 import { Indexer } from '../../api/indexer/indexer.ts';
 import { LogReader } from '../../runtime/chain/log-reader.ts';
 import { apiProjections, indexIdentity } from '../../api/indexer/projections.ts';
@@ -62,6 +62,7 @@ export async function openIndex(
     reader: new LogReader({ client, logger, maxRange }),
     logger,
   });
+  if (options.heldFrom !== undefined) await processThread.start();
   const onThread = bulkLogs<ApiTables>({
     deployment,
     isFile: store.dialect === 'sqlite',

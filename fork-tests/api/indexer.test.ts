@@ -127,6 +127,8 @@ function appendedIn(at: number, blockHash: string, time: bigint | number) {
 
 /** Longer than any node takes to answer a few blocks. */
 const HELD_MS = 5_000;
+/** Shorter than a call that hangs is waited for. */
+const STOP_MS = 15_000;
 
 /**
  * How many ranges of logs were on their way at once at most.
@@ -675,30 +677,42 @@ describe('an index that is interrupted', () => {
     expect(again.indexer.readiness()).toEqual({ ok: true });
   });
 
-  test('by a stop ends with what it is writing, however far the head is, and goes on from there', async () => {
-    const database = `file:${join(folder, 'stopped.sqlite')}`;
-    const maxRange = await blocksIn(40);
-    const stopped = await index({ database, maxRange, through: proxy.url });
-    const ending = proxy.on(
-      'eth_getLogs',
-      { nth: 14 },
-      {
-        fault: 'rewrite',
-        rewrite: (reply) => {
-          stopped.indexer.end();
-          return reply;
+  test.each([
+    ['answers', false],
+    ['hangs', true],
+  ])(
+    'by a stop ends at once and goes on from there, though the head is far and the node %s',
+    async (_how, hangs) => {
+      const database = `file:${join(folder, 'stopped.sqlite')}`;
+      const maxRange = await blocksIn(40);
+      const stopped = await index({ database, maxRange, through: proxy.url });
+      const end = () => stopped.indexer.end();
+      const ending = proxy.on(
+        'eth_getLogs',
+        { nth: 14 },
+        {
+          fault: 'rewrite',
+          rewrite: (reply) => {
+            end();
+            return reply;
+          },
         },
-      },
-    );
-    await stopped.sync();
-    const { height, lagBlocks } = stopped.indexer;
-    expect(ending.hits).toBe(1);
-    expect([height > fork.deployment.startBlock, lagBlocks > 10 * maxRange]).toEqual([true, true]);
-    expect(stopped.indexer.caughtUp).toBe(false);
-    const next = await index({ database });
-    await next.catchUp();
-    expect(await next.dump()).toBe(await freshRows());
-  });
+      );
+      const stuck = hangs ? proxy.on('eth_getLogs', { nth: 15 }, { fault: 'hang' }) : null;
+      await within(stopped.sync(), STOP_MS, 'the stop');
+      const { height, lagBlocks } = stopped.indexer;
+      expect([ending.hits, stuck?.hits ?? 1]).toEqual([1, 1]);
+      expect([height > fork.deployment.startBlock, lagBlocks > 10 * maxRange]).toEqual([
+        true,
+        true,
+      ]);
+      expect(stopped.indexer.caughtUp).toBe(false);
+      stuck?.remove();
+      const next = await index({ database });
+      await next.catchUp();
+      expect(await next.dump()).toBe(await freshRows());
+    },
+  );
 
   test.for(['SQLite', 'PostgreSQL'] as const)(
     'by kills between steps goes on to the same rows, on %s',

@@ -1,6 +1,6 @@
 /** Positions, strategies and totals against what the receipts and the chain say themselves. */
 import { rmSync } from 'node:fs';
-import { type Address, erc20Abi } from 'viem';
+import { type Address, erc20Abi, zeroAddress } from 'viem';
 import { describe, expect, test } from 'vitest';
 import { SHARE, USD } from '../../contracts-abi/constants.ts';
 import { useFork } from '../harness/fork.ts';
@@ -162,6 +162,9 @@ describe('GET /v1/positions', () => {
     await fork.warp(61);
     await story.transfer('alice', bob(), SHARE);
     await story.redeem('alice', SHARE);
+    // Burnt shares are nobody's.
+    const burnt = { address: zeroAddress, positions: [] };
+    expect((await api.get(path(zeroAddress))).body).toEqual(burnt);
     // The NAV of a minute is known once its blocks are read; the one of now is the marks', which are read apart.
     await indexed();
     await api.marksSettled();

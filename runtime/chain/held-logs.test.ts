@@ -1,13 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import {
-  HttpRequestError,
-  numberToHex,
-  type PublicClient,
-  RpcRequestError,
-  TimeoutError,
-} from 'viem';
+import { HttpRequestError, numberToHex, type PublicClient, TimeoutError } from 'viem';
 import { afterEach, expect, it } from 'vitest';
 import { createChainClient } from './client.ts';
 import { HeldLogs } from './held-logs.ts';
@@ -146,8 +140,31 @@ it('tells faults as it would of small answers', async () => {
   const failed: RequestListener = (_, response) => response.writeHead(503, JSON_TYPE).end(LARGE);
   expect(await thrown(failed)).toMatchObject({ status: 503 });
   expect(await thrown(() => undefined)).toBeInstanceOf(TimeoutError);
-  const held = new HeldLogs(new Uint8Array(Buffer.from(refusal)), 'http://node', { method: '' });
-  expect(() => held.parsed()).toThrow(RpcRequestError);
+});
+
+it('leaves an endpoint whose large answers are broken for one that answers', async () => {
+  const id = bodyOf('0x1237');
+  const endpoint = async (body: string) => {
+    const seen = { asked: 0, url: '' };
+    // Each is asked for its chain first.
+    seen.url = await serve((_, response) => {
+      seen.asked += 1;
+      response.writeHead(200, JSON_TYPE).end(seen.asked === 1 ? id : body);
+    });
+    return seen;
+  };
+  const cut = LARGE.slice(0, LARGE.lastIndexOf('}', LARGE.length - 4) + 1);
+  for (const broken of [LARGE.replace('"0xcc"', '"0xcc'), cut]) {
+    const [bad, good] = [await endpoint(broken), await endpoint(LARGE)];
+    const client = clientOf(bad.url, good.url);
+    expect(await read(client)).toHaveLength(39);
+    expect(bad.asked).toBeGreaterThan(1);
+  }
+});
+
+it('counts a log once that a node tells twice', async () => {
+  const client = clientOf(await serve(answers(bodyOf([...logs, ...logs]))));
+  expect(await read(client)).toHaveLength(39);
 });
 
 it('holds nothing but logs', async () => {

@@ -4,11 +4,9 @@
  */
 import {
   type EIP1193RequestFn,
-  HttpRequestError,
   http,
   type HttpTransportConfig,
   type RpcLog,
-  RpcRequestError,
   type Transport,
 } from 'viem';
 import { fetchWith, textOf } from './keep-alive-fetch.ts';
@@ -21,50 +19,34 @@ const OPENING_BYTES = 256;
 const LOGS_BEGIN = /"result"\s*:\s*\[/;
 const CLOSING_BYTES = 16;
 
-type Call = { method: string; params?: unknown };
+type Call = { method: string; params?: unknown; unheld?: boolean };
 type Ask = (call: Call, options?: { signal?: AbortSignal }) => Promise<unknown>;
 
 /** What a node told of logs, as it came. */
 export class HeldLogs {
   /** In a buffer of their own: who hands it to another thread puts back what comes back. */
   bytes: Uint8Array<ArrayBuffer>;
-  readonly #url: string;
-  readonly #call: Call;
 
-  constructor(bytes: Uint8Array<ArrayBuffer>, url: string, call: Call) {
+  constructor(bytes: Uint8Array<ArrayBuffer>) {
     this.bytes = bytes;
-    this.#url = url;
-    this.#call = call;
-  }
-
-  /** @throws as viem's transport where they are no list of logs */
-  parsed(): RpcLog[] {
-    const asked = { body: this.#call, url: this.#url };
-    let answer: Answer;
-    try {
-      answer = parseAnswer(this.bytes);
-    } catch (cause) {
-      throw new HttpRequestError({ ...asked, cause: cause as Error });
-    }
-    const logs = logsOf(answer);
-    if (logs !== null) return logs;
-    const error = answer.error ?? { code: -32_603, message: 'an answer without logs' };
-    throw new RpcRequestError({ ...asked, error });
   }
 }
 
-type Answer = { result?: RpcLog[]; error?: { code: number; message: string } };
-
-/** @throws where it is no JSON */
-export const parseAnswer = (bytes: Uint8Array): Answer => JSON.parse(textOf(bytes)) as Answer;
-
-/** Null where it is a refusal, or nothing. */
-export const logsOf = ({ result, error }: Answer): RpcLog[] | null =>
-  Array.isArray(result) && !error ? result : null;
+/** Null where an answer is no list of logs: a refusal, or broken. */
+export function parseLogs(bytes: Uint8Array): RpcLog[] | null {
+  try {
+    const { result, error } = JSON.parse(textOf(bytes)) as { result?: RpcLog[]; error?: unknown };
+    return Array.isArray(result) && !error ? result : null;
+  } catch {
+    // expected of an endpoint at fault: asked for it unheld, the transport finds out and says so
+    return null;
+  }
+}
 
 /**
  * viem's HTTP transport, but that an answer of `eth_getLogs` of so many bytes comes as {@link HeldLogs}. What is not a
- * whole list of logs by its first and last bytes is parsed at once, and is the endpoint's fault then.
+ * whole list of logs by its first and last bytes is parsed at once, and is the endpoint's fault then. So is everything
+ * where the call says `unheld`.
  */
 export function httpHoldingLogs(
   url: string,
@@ -86,10 +68,12 @@ export function httpHoldingLogs(
         fetchFn: (input, init) => fetchWith(hold, input, init),
       });
       const result = await (holding(parameters).request as Ask)(call, options);
-      return held !== null && result === HELD ? new HeldLogs(ownBytes(held), url, call) : result;
+      return held !== null && result === HELD ? new HeldLogs(ownBytes(held)) : result;
     };
     const request: Ask = (call, options) =>
-      call.method === 'eth_getLogs' ? askLogs(call, options) : ask(call, options);
+      call.method === 'eth_getLogs' && call.unheld !== true
+        ? askLogs(call, options)
+        : ask(call, options);
     return { ...transport, request: request as EIP1193RequestFn };
   };
 }

@@ -8,7 +8,7 @@ import {
   type PublicClient,
   type RpcLog,
 } from 'viem';
-import { HeldLogs } from './held-logs.ts';
+import { HeldLogs, parseLogs } from './held-logs.ts';
 
 export type IndexedLog = {
   /** Lower case, as in every table that does not say otherwise. */
@@ -52,20 +52,22 @@ export async function readLogs<T = never>(
     fromBlock: numberToHex(from),
     toBlock: numberToHex(to),
   };
-  const told: RpcLog[] | HeldLogs = await client.request({
-    method: 'eth_getLogs',
-    params: [asked],
-  });
-  const done = told instanceof HeldLogs ? await elsewhere?.(told) : null;
-  if (done !== null && done !== undefined) return done;
-  const found = standing(told instanceof HeldLogs ? told.parsed() : told);
+  const ask = async (how: { unheld?: boolean }): Promise<RpcLog[] | HeldLogs> =>
+    await client.request({ method: 'eth_getLogs', params: [asked], ...how });
+  let told = await ask({});
+  if (told instanceof HeldLogs) {
+    const done = await elsewhere?.(told);
+    if (done !== null && done !== undefined) return done;
+    told = parseLogs(told.bytes) ?? (await ask({ unheld: true }));
+  }
+  const found = standing(told as RpcLog[]);
   return indexedLogs(found, times ? await blockTimes(client, found) : new Map<number, number>());
 }
 
 /** Those of blocks that were not replaced. */
 export const standing = (logs: readonly RpcLog[]): RpcLog[] => logs.filter((log) => !log.removed);
 
-/** In chain order. @param times unix seconds by block */
+/** In chain order, each once. @param times unix seconds by block */
 export function indexedLogs(
   logs: readonly RpcLog[],
   times: ReadonlyMap<number, number>,
@@ -81,8 +83,16 @@ export function indexedLogs(
       transactionHash: log.transactionHash ?? '0x',
       time: times.get(Number(log.blockNumber)) ?? 0,
     }))
-    .sort(inChainOrder);
+    .sort(inChainOrder)
+    .filter((log, at, all) => !isSame(log, all[at - 1]));
 }
+
+/** A node that tells a log twice must not have it counted twice. */
+const isSame = (log: IndexedLog, before: IndexedLog | undefined): boolean =>
+  before !== undefined &&
+  before.logIndex === log.logIndex &&
+  before.block === log.block &&
+  before.blockHash === log.blockHash;
 
 export function inChainOrder(a: IndexedLog, b: IndexedLog): number {
   return a.block - b.block || a.logIndex - b.logIndex;
