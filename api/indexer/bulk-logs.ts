@@ -43,7 +43,7 @@ const MOST_MS = 60_000;
 /** A thread that has nothing to do for so long ends, and its memory with it. */
 const IDLE_MS = 30_000;
 /** All that an answer makes is garbage soon after: collected once for an answer or two, it costs next to nothing. */
-const YOUNG_MB = 64;
+const YOUNG_MB = 128;
 
 type Thread = {
   /** Gives the bytes back as they were while it starts. @throws what broke it */

@@ -1,7 +1,13 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { createPublicClient, http, HttpRequestError, TimeoutError } from 'viem';
+import {
+  createPublicClient,
+  http,
+  HttpRequestError,
+  ResponseBodyTooLargeError,
+  TimeoutError,
+} from 'viem';
 import { afterEach, expect, it } from 'vitest';
 import { keepAliveFetch } from './keep-alive-fetch.ts';
 
@@ -53,6 +59,32 @@ it('reads text of any script', async () => {
   const url = await serve((_, response) => response.writeHead(200, JSON_TYPE).end(body));
   const asked = clientOf(url).request({ method: 'web3_clientVersion' });
   expect(await asked).toBe('ß 株 𝄞');
+});
+
+it('reads a long text as it is, whether its length is told or not', async () => {
+  const long = Array.from({ length: 60_000 }, (_, index) => `${index} ß 株 𝄞`).join(' ');
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, result: long });
+  const url = await serve((request, response) => {
+    const told = request.url === '/told' ? { 'content-length': Buffer.byteLength(body) } : {};
+    response.writeHead(200, { ...JSON_TYPE, ...told }).end(body);
+  });
+  for (const path of ['/told', '/untold', '/told']) {
+    const asked = clientOf(`${url}${path}`).request({ method: 'web3_clientVersion' });
+    expect(await asked).toBe(long);
+  }
+  expect(Buffer.byteLength(body)).toBeGreaterThan(1_000_000);
+});
+
+it('refuses a text that is longer than any that is asked for, and one that breaks off', async () => {
+  const url = await serve((request, response) => {
+    const length = request.url === '/long' ? 11_000_000 : 1_000_000;
+    response.writeHead(200, { ...JSON_TYPE, 'content-length': length });
+    if (request.url === '/long') response.end(Buffer.alloc(length, ' '));
+    else response.write(' '.repeat(500_000), () => request.socket.destroy());
+  });
+  const thrown = (path: string) => expect(clientOf(`${url}${path}`).getChainId()).rejects;
+  await thrown('/long').toBeInstanceOf(ResponseBodyTooLargeError);
+  await thrown('/cut').toBeInstanceOf(HttpRequestError);
 });
 
 it('goes where an answer sends it', async () => {

@@ -11,6 +11,8 @@ import { ResponseBodyTooLargeError } from 'viem';
 
 /** Connections to one host; what comes beyond waits for one of them. */
 const MOST_CONNECTIONS = 64;
+/** Longer than what is read from a connection at once. */
+const LARGE_BYTES = 256 * 1024;
 /** As in viem: a longer answer is none that anything here asks for. */
 const MOST_BYTES = 10 * 1024 * 1024;
 
@@ -79,21 +81,56 @@ function ask(url: URL, init: Init): Promise<IncomingMessage> {
 
 function bodyOf(response: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const source =
-      response.headers['content-encoding'] === 'gzip' ? response.pipe(createGunzip()) : response;
+    const isZipped = response.headers['content-encoding'] === 'gzip';
+    const told = isZipped ? 0 : Number(response.headers['content-length'] ?? 0);
+    const body = told >= LARGE_BYTES && told <= MOST_BYTES ? new Filled(told) : new Collected();
+    const source = isZipped ? response.pipe(createGunzip()) : response;
     source.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      chunks.push(chunk);
-      if (size <= MOST_BYTES) return;
-      reject(new ResponseBodyTooLargeError({ maxSize: MOST_BYTES, size }));
+      body.add(chunk);
+      if (body.size <= MOST_BYTES) return;
+      reject(new ResponseBodyTooLargeError({ maxSize: MOST_BYTES, size: body.size }));
       response.destroy();
     });
-    source.on('end', () => resolve(Buffer.concat(chunks)));
+    source.on('end', () => resolve(body.whole()));
     source.on('error', reject);
     response.on('aborted', () => reject(new Error('the answer was cut off')));
   });
+}
+
+class Collected {
+  size = 0;
+  readonly #chunks: Buffer[] = [];
+
+  add(chunk: Buffer): void {
+    this.size += chunk.length;
+    this.#chunks.push(chunk);
+  }
+
+  whole(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+}
+
+/**
+ * A body whose length is known. Chunks that are held until the last one is there are old by then, and what is old is
+ * freed by a full garbage collection alone: two large answers were enough for one.
+ */
+class Filled {
+  size = 0;
+  readonly #bytes: Buffer;
+
+  constructor(length: number) {
+    this.#bytes = Buffer.allocUnsafeSlow(length);
+  }
+
+  add(chunk: Buffer): void {
+    chunk.copy(this.#bytes, this.size);
+    this.size += chunk.length;
+  }
+
+  whole(): Buffer {
+    return this.#bytes.subarray(0, this.size);
+  }
 }
 
 /** JSON-RPC answers are long and hardly ever hold anything but ASCII, which is there as text at once. */
