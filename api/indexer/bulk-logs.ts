@@ -39,7 +39,7 @@ export type BulkMade = {
 export type BulkAnswer = { made: BulkMade } | { bytes: Uint8Array<ArrayBuffer> };
 
 /** Longer than the largest answer takes by far: who takes so long never ends. */
-const MOST_MS = 60_000;
+const MOST_MS = 15_000;
 /** A thread that has nothing to do for so long ends, and its memory with it. */
 const IDLE_MS = 30_000;
 /** All that an answer makes is garbage soon after: collected once for an answer or two, it costs next to nothing. */
@@ -136,7 +136,7 @@ type BulkOptions = {
   thread?: Pick<Thread, 'run'>;
 };
 
-/** For the indexer. Where a thread breaks once, the process takes everything apart itself from then on. */
+/** For the indexer. Where the thread breaks once, the process takes everything apart itself from then on. */
 export function bulkLogs<DB>({
   deployment,
   isFile,

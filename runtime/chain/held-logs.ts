@@ -1,6 +1,6 @@
 /**
  * Large answers of `eth_getLogs` as the bytes that came: to parse ten thousand logs stops the process for as long as
- * some hundred requests take, and whoever asked may have that done elsewhere (api/indexer/bulk.ts).
+ * some hundred requests take, and whoever asked may have that done elsewhere (api/indexer/bulk-logs.ts).
  */
 import {
   type EIP1193RequestFn,
