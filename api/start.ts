@@ -4,6 +4,7 @@ import { createChainClient } from '../runtime/chain/client.ts';
 import { listen } from '../runtime/http/server.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { within } from '../runtime/deadline.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import type { ReadinessCheck, ReadinessResult } from '../runtime/readiness.ts';
 import { alone, contend } from '../runtime/store/leadership.ts';
@@ -42,6 +43,7 @@ import { type ApiTables, apiMigrations } from './tables.ts';
 const EXECUTE_ROUTE = '/relay/v1/account/execute';
 const COVER_ROUTE = '/relay/v1/account/cover';
 const HTTP_CLOSE_MS = 5_000;
+const RUN_ENDS_MS = 5_000;
 /** A node that lags no further than this is answered from what is kept of an owner. */
 const KEPT_BELOW_BLOCKS = 1_000;
 
@@ -220,8 +222,12 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     port: listening.port,
     stop: async () => {
       indexer.end();
+      const ended = Promise.all([marks.stop(), indexing.stop()]);
       await listening.close(HTTP_CLOSE_MS);
-      await Promise.all([marks.stop(), indexing.stop()]);
+      // Who still waits for a node that hangs is left: it writes nothing more once the lead is given up.
+      await within(ended, RUN_ENDS_MS, 'the end of what is read').catch((err: unknown) => {
+        logger.info({ err }, 'what is being read from the chain is left');
+      });
       await lead.release();
       await store.close();
     },

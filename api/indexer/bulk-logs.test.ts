@@ -251,6 +251,19 @@ it('leaves everything to the process while its thread starts, and once it broke'
   expect(answer.bytes.length).toBeGreaterThan(0);
 });
 
+it('keeps nobody waiting for a thread that broke with the answer of another', async () => {
+  const small = logThread({ maxOldGenerationSizeMb: 26, maxYoungGenerationSizeMb: 2 });
+  await small.start();
+  const take = bulkLogs<ApiTables>({ deployment, isFile: true, logger, thread: small });
+  const many = Array.from({ length: 12_000 }, (_, index) => transfer(index));
+  const first = take(held(many), routing);
+  const next = held([transfer(1)]);
+  const second = take(next, routing);
+  await expect(first).rejects.toMatchObject({ code: 'ERR_WORKER_OUT_OF_MEMORY' });
+  expect(await second).toBeNull();
+  expect(next.bytes.length).toBeGreaterThan(0);
+}, 12_000);
+
 it('says so where a thread breaks with an answer in its hands', async () => {
   let orders = 0;
   const run = async ({ bytes }: BulkOrder): Promise<never> => {

@@ -85,11 +85,14 @@ export function logThread(resourceLimits: Piscina['options']['resourceLimits']):
       });
     } catch (error) {
       fault ??= error as Error;
+      // Others may wait for the same thread, which is not started anew for them.
+      void pool.destroy();
       throw fault;
     }
   };
   const start = async (): Promise<void> => {
-    if (pool === null || pool.threads.length === 0) {
+    const isGone = hasStarted && pool?.threads.length === 0;
+    if (starting === null || isGone) {
       hasStarted = false;
       starting = runs(NOTHING()).then(() => {
         hasStarted = true;

@@ -1,6 +1,7 @@
 /** A node that takes requests and answers none: frozen, its sockets open. The RPC's own timeout lies past this test's. */
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { within } from '../../runtime/deadline.ts';
 import { useFork } from '../harness/fork.ts';
 import { legacyClient } from './mcp-client.ts';
 import { expectError, expectOk, launchApi } from './use-api.ts';
@@ -117,6 +118,21 @@ test('builds, tools and sell routes of a frozen node are refused long before its
     if (frozen) freeze('SIGCONT');
     await tools.close();
     await api.stop();
+    rmSync(api.folder, { recursive: true, force: true });
+  }
+});
+
+test('a stop waits for no frozen node', async () => {
+  const api = await launchApi(fork.url, fork.deployment, { RPC_TIMEOUT_MS: '120000' });
+  try {
+    await api.settled();
+    process.kill(fork.anvil.pid, 'SIGSTOP');
+    const marks = await api.until('/v1/markets', ({ body }) => (body.live as unknown) === false);
+    expect(marks.status).toBe(200);
+    // Within what a process has for its stop.
+    await within(api.stop(), 20_000, 'the stop');
+  } finally {
+    process.kill(fork.anvil.pid, 'SIGCONT');
     rmSync(api.folder, { recursive: true, force: true });
   }
 });

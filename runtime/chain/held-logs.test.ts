@@ -158,7 +158,10 @@ it('leaves an endpoint whose large answers are broken for one that answers', asy
     const [bad, good] = [await endpoint(broken), await endpoint(LARGE)];
     const client = clientOf(bad.url, good.url);
     expect(await read(client)).toHaveLength(39);
+    for (let again = 0; again < 20; again += 1) expect(await read(client)).toHaveLength(39);
+    // It is found out, and left alone after that.
     expect(bad.asked).toBeGreaterThan(1);
+    expect(bad.asked).toBeLessThan(10);
   }
 });
 

@@ -9,6 +9,7 @@ import {
   type RpcLog,
   type Transport,
 } from 'viem';
+import { steadyNow } from '../clock.ts';
 import { fetchWith, textOf } from './keep-alive-fetch.ts';
 
 /** Stands for what is held while the answer is on its way through the transport. */
@@ -18,6 +19,8 @@ const STAND_IN = JSON.stringify({ jsonrpc: '2.0', id: 1, result: HELD });
 const OPENING_BYTES = 256;
 const LOGS_BEGIN = /"result"\s*:\s*\[/;
 const CLOSING_BYTES = 16;
+/** After an answer that could not be read: only what the transport reads itself is held against its endpoint. */
+const WARY_MS = 60_000;
 
 type Call = { method: string; params?: unknown; unheld?: boolean };
 type Ask = (call: Call, options?: { signal?: AbortSignal }) => Promise<unknown>;
@@ -46,7 +49,7 @@ export function parseLogs(bytes: Uint8Array): RpcLog[] | null {
 /**
  * viem's HTTP transport, but that an answer of `eth_getLogs` of so many bytes comes as {@link HeldLogs}. What is not a
  * whole list of logs by its first and last bytes is parsed at once, and is the endpoint's fault then. So is everything
- * where the call says `unheld`.
+ * where the call says `unheld`, and for a while after it.
  */
 export function httpHoldingLogs(
   url: string,
@@ -54,6 +57,7 @@ export function httpHoldingLogs(
   heldFrom: number,
 ): Transport {
   const plain = http(url, config);
+  let waryUntil = Number.NEGATIVE_INFINITY;
   return (parameters) => {
     const transport = plain(parameters);
     const ask = transport.request as Ask;
@@ -70,10 +74,11 @@ export function httpHoldingLogs(
       const result = await (holding(parameters).request as Ask)(call, options);
       return held !== null && result === HELD ? new HeldLogs(ownBytes(held)) : result;
     };
-    const request: Ask = (call, options) =>
-      call.method === 'eth_getLogs' && call.unheld !== true
-        ? askLogs(call, options)
-        : ask(call, options);
+    const request: Ask = (call, options) => {
+      if (call.unheld === true) waryUntil = steadyNow() + WARY_MS;
+      const isHeld = call.method === 'eth_getLogs' && steadyNow() > waryUntil;
+      return isHeld ? askLogs(call, options) : ask(call, options);
+    };
     return { ...transport, request: request as EIP1193RequestFn };
   };
 }

@@ -87,6 +87,13 @@ it('refuses a text that is longer than any that is asked for, and one that break
   await thrown('/cut').toBeInstanceOf(HttpRequestError);
 });
 
+it('tells a text that trickles beyond the deadline from one that breaks off', async () => {
+  const url = await serve((_, response) => {
+    response.writeHead(200, { ...JSON_TYPE, 'content-length': 1_000_000 }).write(' '.repeat(99));
+  });
+  await expect(clientOf(url, 100).getChainId()).rejects.toBeInstanceOf(TimeoutError);
+});
+
 it('goes where an answer sends it', async () => {
   const target = { url: '' };
   const url = await serve((request, response) => {

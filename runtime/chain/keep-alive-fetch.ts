@@ -40,7 +40,7 @@ export async function fetchWith(
     if (error instanceof ClosedWhileIdle) return ask(url, init);
     throw error;
   });
-  const text = read(await bodyOf(response));
+  const text = read(await bodyOf(response, init.signal));
   const status = response.statusCode ?? 0;
   if (status >= 300 && status < 400) return await fetch(url, init as RequestInit);
   return {
@@ -79,7 +79,8 @@ function ask(url: URL, init: Init): Promise<IncomingMessage> {
   });
 }
 
-function bodyOf(response: IncomingMessage): Promise<Buffer> {
+/** @throws an AbortError where the signal ended it: a cut-off that the other side is not to blame for */
+function bodyOf(response: IncomingMessage, signal?: AbortSignal | null): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const isZipped = response.headers['content-encoding'] === 'gzip';
     const told = isZipped ? 0 : Number(response.headers['content-length'] ?? 0);
@@ -93,7 +94,12 @@ function bodyOf(response: IncomingMessage): Promise<Buffer> {
     });
     source.on('end', () => resolve(body.whole()));
     source.on('error', reject);
-    response.on('aborted', () => reject(new Error('the answer was cut off')));
+    response.on('aborted', () => {
+      const isOurs = signal?.aborted === true;
+      reject(
+        isOurs ? new DOMException('aborted', 'AbortError') : new Error('the answer was cut off'),
+      );
+    });
   });
 }
 
