@@ -3,6 +3,7 @@ import type { Transaction } from 'kysely';
 import { type Address, type Hex, numberToHex } from 'viem';
 import { beforeEach, expect, it } from 'vitest';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
+import { within } from '../../runtime/deadline.ts';
 import { HeldLogs } from '../../runtime/chain/held-logs.ts';
 import { indexedLogs, standing, timesTold } from '../../runtime/chain/read-logs.ts';
 import { createLogger } from '../../runtime/logger.ts';
@@ -251,18 +252,32 @@ it('leaves everything to the process while its thread starts, and once it broke'
   expect(answer.bytes.length).toBeGreaterThan(0);
 });
 
+/** A thread with room for its own code, which differs from one Node to the next, and little more. */
+async function justStarts(): Promise<ReturnType<typeof logThread>> {
+  for (let megabytes = 20; megabytes <= 80; megabytes += 5) {
+    const made = logThread({ maxOldGenerationSizeMb: megabytes, maxYoungGenerationSizeMb: 2 });
+    if (
+      await made.start().then(
+        () => true,
+        () => false,
+      )
+    )
+      return made;
+  }
+  throw new Error('no thread starts');
+}
+
 it('keeps nobody waiting for a thread that broke with the answer of another', async () => {
-  const small = logThread({ maxOldGenerationSizeMb: 26, maxYoungGenerationSizeMb: 2 });
-  await small.start();
+  const small = await justStarts();
   const take = bulkLogs<ApiTables>({ deployment, isFile: true, logger, thread: small });
   const many = Array.from({ length: 12_000 }, (_, index) => transfer(index));
   const first = take(held(many), routing);
   const next = held([transfer(1)]);
   const second = take(next, routing);
   await expect(first).rejects.toMatchObject({ code: 'ERR_WORKER_OUT_OF_MEMORY' });
-  expect(await second).toBeNull();
+  expect(await within(second, 5_000, 'the other answer')).toBeNull();
   expect(next.bytes.length).toBeGreaterThan(0);
-}, 12_000);
+}, 30_000);
 
 it('says so where a thread breaks with an answer in its hands', async () => {
   let orders = 0;
