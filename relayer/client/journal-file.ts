@@ -28,15 +28,17 @@ export type FileJournal = Journal & {
 export async function openFileJournal(path: string): Promise<FileJournal> {
   makeFolder(dirname(path));
   const lock = lockSqlite({ path, inMemory: false });
-  let file: FileHandle;
+  let file: FileHandle | null = null;
   let records: unknown[];
   try {
     file = await openDurably(path);
     records = await readWhole(file, path);
   } catch (error) {
+    await file?.close();
     lock.release();
     throw error;
   }
+  let held: FileHandle = file;
   let fault: unknown = null;
   /** Appends one after another: lines never interleave. */
   let turn: Promise<void> = Promise.resolve();
@@ -65,8 +67,8 @@ export async function openFileJournal(path: string): Promise<FileJournal> {
     },
     append: (record) =>
       inTurn(async () => {
-        await file.appendFile(line(record));
-        await file.datasync();
+        await held.appendFile(line(record));
+        await held.datasync();
         records.push(record);
       }),
     prune: (before) =>
@@ -74,18 +76,21 @@ export async function openFileJournal(path: string): Promise<FileJournal> {
         const kept = unendedBefore(records.map(readLine), before);
         const fresh = `${path}.new`;
         const next = await open(fresh, 'w', 0o600);
-        await next.writeFile(kept.map(line).join(''));
-        await next.datasync();
-        await next.close();
+        try {
+          await next.writeFile(kept.map(line).join(''));
+          await next.datasync();
+        } finally {
+          await next.close();
+        }
         await rename(fresh, path);
         await syncFolder(path);
-        await file.close();
-        file = await open(path, 'a+', 0o600);
+        await held.close();
+        held = await open(path, 'a+', 0o600);
         records = kept;
       }),
     close: async () => {
       await turn;
-      await file.close();
+      await held.close();
       lock.release();
     },
   };
