@@ -223,11 +223,13 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     stop: async () => {
       indexer.end();
       const ended = Promise.all([marks.stop(), indexing.stop()]);
-      await listening.close(HTTP_CLOSE_MS);
-      // Who still waits for a node that hangs is left: it writes nothing more once the lead is given up.
-      await within(ended, RUN_ENDS_MS, 'the end of what is read').catch((err: unknown) => {
-        logger.info({ err }, 'what is being read from the chain is left');
-      });
+      await Promise.all([
+        listening.close(HTTP_CLOSE_MS),
+        // Who still waits for a node that hangs is left: it writes nothing more once the lead is given up.
+        within(ended, RUN_ENDS_MS, 'the end of what is read').catch((err: unknown) => {
+          logger.info({ err }, 'what is being read from the chain is left');
+        }),
+      ]);
       await lead.release();
       await store.close();
     },

@@ -63,7 +63,8 @@ type RawLog = {
   removed: boolean;
 };
 
-const heldText = (text: string): HeldLogs => new HeldLogs(new Uint8Array(Buffer.from(text)));
+const heldText = (text: string): HeldLogs =>
+  new HeldLogs(new Uint8Array(Buffer.from(text)), { from: 0, to: Number.POSITIVE_INFINITY });
 
 const held = (logs: readonly unknown[]): HeldLogs =>
   heldText(JSON.stringify({ jsonrpc: '2.0', id: 1, result: logs }));

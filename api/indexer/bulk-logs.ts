@@ -7,6 +7,7 @@ import { Piscina } from 'piscina';
 import { type Address, type Hex, zeroAddress } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import type { HeldLogs } from '../../runtime/chain/held-logs.ts';
+import type { BlockRange } from '../../runtime/chain/log-shape.ts';
 import type { IndexedLog } from '../../runtime/chain/read-logs.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { ACCOUNTING, rowsToWrite, type TakenApart } from '../accounting/accounting-projection.ts';
@@ -19,6 +20,8 @@ export const HELD_FROM = 1_048_576;
 
 export type BulkOrder = {
   bytes: Uint8Array<ArrayBuffer>;
+  /** What was asked for. */
+  range: BlockRange;
   /** Logs of the projection whose rows are made. */
   wanted: readonly Wanted[];
   registry: Address;
@@ -116,6 +119,7 @@ export function logThread(resourceLimits: Piscina['options']['resourceLimits']):
 
 const NOTHING = (): BulkOrder => ({
   bytes: new Uint8Array(0),
+  range: { from: 0, to: 0 },
   wanted: [],
   registry: zeroAddress,
   protocol: {
@@ -154,6 +158,7 @@ export function bulkLogs<DB>({
     const { projection, wanted } = routing.of(ACCOUNTING);
     const order = {
       bytes: held.bytes,
+      range: held.range,
       wanted,
       registry,
       protocol,

@@ -32,8 +32,8 @@ const handed = (value: BulkAnswer, memory: readonly unknown[]): unknown =>
   move({ [valueSymbol]: value, [transferableSymbol]: memory });
 
 /** Null where more has to be read for it: the time of a block, or the history of a basket that was appended. */
-function madeOf({ bytes, wanted, registry, protocol, isFile }: BulkOrder): BulkMade | null {
-  const told = parseLogs(bytes);
+function madeOf({ bytes, range, wanted, registry, protocol, isFile }: BulkOrder): BulkMade | null {
+  const told = parseLogs(bytes, range);
   if (told === null) return null;
   const found = standing(told);
   const { times, untold } = timesTold(found);

@@ -2,11 +2,26 @@
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { within } from '../../runtime/deadline.ts';
+import { rpc } from '../anvil.ts';
 import { useFork } from '../harness/fork.ts';
 import { legacyClient } from './mcp-client.ts';
 import { expectError, expectOk, launchApi } from './use-api.ts';
 
 const fork = useFork();
+
+/** Once this returns, the node answers nothing: a signal takes effect a moment after it was sent. */
+async function freezeNode(): Promise<void> {
+  process.kill(fork.anvil.pid, 'SIGSTOP');
+  for (;;) {
+    try {
+      await within(rpc(fork.url, 'eth_chainId'), 300, 'the answer of a frozen node');
+    } catch {
+      return;
+    }
+  }
+}
+
+const thawNode = (): boolean => process.kill(fork.anvil.pid, 'SIGCONT');
 
 test('reads of a frozen node answer long before its timeout: old marks that say so, 502 for the rest', async () => {
   const api = await launchApi(fork.url, fork.deployment, {
@@ -14,18 +29,13 @@ test('reads of a frozen node answer long before its timeout: old marks that say 
     MARKS_STALE_AFTER_MS: '3600000',
     READ_BUDGET_MS: '1000',
   });
-  let frozen = false;
-  const freeze = (signal: 'SIGSTOP' | 'SIGCONT') => {
-    process.kill(fork.anvil.pid, signal);
-    frozen = signal === 'SIGSTOP';
-  };
   try {
     await api.settled();
     const alice = fork.accounts.alice.account.address;
     const before = (await api.get('/v1/markets')).body;
     const scans = ['/v1/jobs', '/v1/cover/payouts'];
     for (const path of scans) expectOk(await api.get(path));
-    freeze('SIGSTOP');
+    await freezeNode();
     const marks = await api.until('/v1/markets', ({ body }) => (body.live as unknown) === false);
     expect(marks.status).toBe(200);
     expect(marks.body.markets).toHaveLength((before.markets as unknown as unknown[]).length);
@@ -46,12 +56,12 @@ test('reads of a frozen node answer long before its timeout: old marks that say 
       /marks are \d+ s old: the chain does not answer/,
     );
 
-    freeze('SIGCONT');
+    thawNode();
     await fork.warp(1);
     await api.until('/v1/markets', ({ body }) => (body.live as unknown) === true);
     for (const path of [`/v1/wallet/${alice}`, ...scans]) expectOk(await api.get(path));
   } finally {
-    if (frozen) freeze('SIGCONT');
+    thawNode();
     await api.stop();
     rmSync(api.folder, { recursive: true, force: true });
   }
@@ -64,11 +74,6 @@ test('builds, tools and sell routes of a frozen node are refused long before its
     READ_BUDGET_MS: '120000',
     BUILD_BUDGET_MS: '1000',
   });
-  let frozen = false;
-  const freeze = (signal: 'SIGSTOP' | 'SIGCONT') => {
-    process.kill(fork.anvil.pid, signal);
-    frozen = signal === 'SIGSTOP';
-  };
   const tools = await legacyClient(api.url);
   try {
     await api.settled();
@@ -92,7 +97,7 @@ test('builds, tools and sell routes of a frozen node are refused long before its
       '/v1/agent/trade': trade,
       '/v1/agent/cover': { owner: address, key, action: 'cancel', listingId: '1' },
     };
-    freeze('SIGSTOP');
+    await freezeNode();
     const answers = await Promise.all([
       ...Object.entries(bodies).map(([path, body]) => api.post(path, body)),
       api.get(`/v1/leverage/sell-routes?vault=${vault}&shares=${shares}`),
@@ -111,11 +116,11 @@ test('builds, tools and sell routes of a frozen node are refused long before its
     });
     await Promise.all(called);
 
-    freeze('SIGCONT');
+    thawNode();
     await api.marksSettled();
     expect((await api.post('/v1/tx/buy', buy)).status).toBe(200);
   } finally {
-    if (frozen) freeze('SIGCONT');
+    thawNode();
     await tools.close();
     await api.stop();
     rmSync(api.folder, { recursive: true, force: true });
@@ -123,16 +128,23 @@ test('builds, tools and sell routes of a frozen node are refused long before its
 });
 
 test('a stop waits for no frozen node', async () => {
-  const api = await launchApi(fork.url, fork.deployment, { RPC_TIMEOUT_MS: '120000' });
+  const api = await launchApi(fork.url, fork.deployment, {
+    RPC_TIMEOUT_MS: '120000',
+    READ_BUDGET_MS: '120000',
+  });
   try {
     await api.settled();
-    process.kill(fork.anvil.pid, 'SIGSTOP');
+    await freezeNode();
     const marks = await api.until('/v1/markets', ({ body }) => (body.live as unknown) === false);
     expect(marks.status).toBe(200);
+    // Nor for requests that wait for it.
+    const address = fork.accounts.alice.account.address;
+    const waiting = Promise.allSettled([1, 2, 3].map(() => api.get(`/v1/wallet/${address}`)));
     // Within what a process has for its stop.
     await within(api.stop(), 20_000, 'the stop');
+    await waiting;
   } finally {
-    process.kill(fork.anvil.pid, 'SIGCONT');
+    thawNode();
     rmSync(api.folder, { recursive: true, force: true });
   }
 });

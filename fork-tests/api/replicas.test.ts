@@ -2,11 +2,13 @@
  * Several api processes on one PostgreSQL (architecture.md, Store): one reads the chain into it, the others serve; one
  * that dies is followed; the rows are those that one process alone would have written.
  */
+import { rmSync } from 'node:fs';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
 import { IndexLead } from '../../api/indexer/lead.ts';
 import { type ApiTables, apiMigrations } from '../../api/tables.ts';
 import { SHARE } from '../../contracts-abi/constants.ts';
+import { within } from '../../runtime/deadline.ts';
 import { createLogger } from '../../runtime/logger.ts';
 import { Overtaken } from '../../runtime/store/lead.ts';
 import { alone, contend } from '../../runtime/store/leadership.ts';
@@ -16,8 +18,10 @@ import type { ServerProcess } from '../bench/measure/process.ts';
 import { until } from '../e2e/stack.ts';
 import { useFork } from '../harness/fork.ts';
 import { usePostgres } from '../harness/postgres.ts';
+import { startGate } from '../keeper/database-gate.ts';
 import { dump, openIndex } from './index-under-test.ts';
 import { Story, TICKER } from './story.ts';
+import { launchApi } from './use-api.ts';
 
 const fork = useFork();
 const postgres = usePostgres();
@@ -124,6 +128,30 @@ describe('two replicas', () => {
     });
     await expectFreshRows(rows);
   }, 180_000);
+});
+
+describe('a server that falls silent', () => {
+  test('holds up neither a stop nor who asks for the lead', async () => {
+    const gate = await startGate(await postgres.database('silent'));
+    closing.push(() => gate.close());
+    const api = await launchApi(fork.url, fork.deployment, {
+      DATABASE_URL: gate.url,
+      INDEX_INTERVAL_MS: '200',
+    });
+    closing.push(async () => rmSync(api.folder, { recursive: true, force: true }));
+    await api.settled();
+    const other = await postgres.database('silent_too');
+    const second = await startGate(other);
+    closing.push(() => second.close());
+    const leadership = contend(second.url, 'test');
+    expect(await leadership.claim()).toBe(1);
+    gate.silence();
+    second.silence();
+    const answers = [leadership.claim(), api.stop().then(() => null)];
+    // Within what a process has for its stop.
+    expect(await within(Promise.all(answers), 20_000, 'the stop')).toEqual([null, null]);
+    expect(leadership.fault()).not.toBeNull();
+  });
 });
 
 describe('a leader that was overtaken', () => {

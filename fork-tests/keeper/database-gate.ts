@@ -6,6 +6,8 @@ export type Gate = {
   url: string;
   /** Cuts every connection and takes none. */
   shut(): Promise<void>;
+  /** From now on nothing passes the connections there are, which stay open: a server that has fallen silent. */
+  silence(): void;
   /** Takes connections again, on the same port. */
   open(): Promise<void>;
   close(): Promise<void>;
@@ -50,6 +52,9 @@ export async function startGate(databaseUrl: string): Promise<Gate> {
   return {
     url: url.toString(),
     shut,
+    silence: () => {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
     open: async () => {
       server ??= await listenOn(port);
     },

@@ -50,6 +50,7 @@ const COMPARE_EVERY_MS = 5_000;
 const HEAD_KNOWN_MS = 200;
 const PROBE_MS = 3_000;
 
+const LOGS = 'eth_getLogs';
 const LATEST: ReadCall = { method: 'eth_getBlockByNumber', params: ['latest', false] };
 
 class Endpoint implements Attempted {
@@ -57,6 +58,8 @@ class Endpoint implements Attempted {
   readonly name: string;
   readonly ask: ReadEndpoint['ask'];
   readonly health: EndpointHealth;
+  /** Of its logs by themselves: a gateway may break their long answers and no others. */
+  readonly logs: EndpointHealth;
   readonly chain: EndpointChain;
   readonly #logger: Logger | undefined;
   #told = true;
@@ -79,17 +82,21 @@ class Endpoint implements Attempted {
       if (belongs !== 'right') throw new Error(`${name} ${NOT_USED[belongs]}`);
       return await ask(call, signal);
     };
-    this.health = new EndpointHealth(options.clock ?? steadyNow);
+    const clock = options.clock ?? steadyNow;
+    this.health = new EndpointHealth(clock);
+    this.logs = new EndpointHealth(clock);
     this.#logger = options.logger;
   }
 
-  answered(): void {
+  answered(method: string): void {
     this.health.succeeded();
+    if (method === LOGS) this.logs.succeeded();
     if (this.health.well) this.#tell(true, 'an RPC endpoint is in use again', {});
   }
 
-  failed(trouble: Trouble): void {
+  failed(trouble: Trouble, method?: string): void {
     this.health.failed(trouble);
+    if (method === LOGS) this.logs.failed(trouble);
     if (this.health.paused) {
       this.chain.doubt();
       this.#tell(false, 'an RPC endpoint is left alone for a while', { why: trouble.tag });
@@ -130,18 +137,18 @@ export class Endpoints {
 
   /** @throws what the endpoints throw: a refusal before a fault, a fault before a silence */
   async request(call: ReadCall): Promise<unknown> {
-    const order = this.#inOrder();
+    const order = this.#inOrder(call.method);
     this.#lookAround(asksForHead(call) ? order[0] : undefined);
     return await attempt(call, order, {
       timeoutMs: this.#options.timeoutMs,
       patienceMs: this.#patienceMs(call.method),
       judge: (endpoint, error) => {
         const verdict = this.#options.verdictOf(error, call.method);
-        note(endpoint, verdict);
+        note(endpoint, verdict, call.method);
         return verdict;
       },
       onAnswer: (endpoint, result) => {
-        endpoint.answered();
+        endpoint.answered(call.method);
         this.#noteHead(endpoint, call, result);
       },
       lateError: () => this.#options.lateError(call),
@@ -149,9 +156,10 @@ export class Endpoints {
   }
 
   /** Each group in the order of the configuration. */
-  #inOrder(): Endpoint[] {
-    const rank = ({ health }: Endpoint): number => {
-      if (health.paused) return 3;
+  #inOrder(method: string): Endpoint[] {
+    const rank = ({ health, logs }: Endpoint): number => {
+      // No probe asks for logs: after its pause one call finds out.
+      if (health.paused || (method === LOGS && logs.paused)) return 3;
       if (health.doubtful) return 2;
       return health.behind ? 1 : 0;
     };
@@ -167,7 +175,7 @@ export class Endpoints {
   /** A range of logs may well take seconds, and is not asked for twice because of that. */
   #patienceMs(method: string): number {
     const share = this.#options.timeoutMs / this.#all.length;
-    return method === 'eth_getLogs' ? share : Math.min(share / 2, PATIENCE_MS);
+    return method === LOGS ? share : Math.min(share / 2, PATIENCE_MS);
   }
 
   /** Probes in the wake of a call; nobody waits for them. @param asked shows its head by the call itself */
@@ -190,11 +198,11 @@ export class Endpoints {
     const deadline = setTimeout(() => ending.abort(), Math.min(PROBE_MS, timeoutMs));
     try {
       const result = await endpoint.ask(LATEST, ending.signal);
-      endpoint.answered();
+      endpoint.answered(LATEST.method);
       this.#noteHead(endpoint, LATEST, result);
     } catch (error) {
       const { aborted } = ending.signal;
-      note(endpoint, aborted ? { tag: 'late' } : verdictOf(error, LATEST.method));
+      note(endpoint, aborted ? { tag: 'late' } : verdictOf(error, LATEST.method), LATEST.method);
     } finally {
       clearTimeout(deadline);
       endpoint.probing = false;
@@ -209,9 +217,9 @@ export class Endpoints {
 }
 
 /** What an answer or a refusal says of who gave it. */
-function note(endpoint: Endpoint, verdict: Verdict): void {
-  if (verdict.tag === 'reverted' || verdict.tag === 'refused') endpoint.answered();
-  else endpoint.failed(verdict);
+function note(endpoint: Endpoint, verdict: Verdict, method: string): void {
+  if (verdict.tag === 'reverted' || verdict.tag === 'refused') endpoint.answered(method);
+  else endpoint.failed(verdict, method);
 }
 
 function asksForHead({ method, params }: ReadCall): boolean {

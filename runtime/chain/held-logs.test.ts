@@ -1,11 +1,13 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { HttpRequestError, numberToHex, type PublicClient, TimeoutError } from 'viem';
 import { afterEach, expect, it } from 'vitest';
 import { createChainClient } from './client.ts';
 import { HeldLogs } from './held-logs.ts';
-import { readLogs } from './read-logs.ts';
+import { MalformedLogs } from './log-shape.ts';
+import { readLogs, saysNothingOfTheRange } from './read-logs.ts';
 
 const FILTER = { addresses: ['0x01', '0x02'] as const, topics: ['0x0a'] as const };
 const HELD_FROM = 2_000;
@@ -58,8 +60,8 @@ const LARGE = bodyOf(logs);
 const SMALL = bodyOf(logs.slice(0, 2));
 
 const ask = (client: PublicClient): Promise<unknown> =>
-  client.request({ method: 'eth_getLogs', params: [{ fromBlock: '0x1', toBlock: '0x2' }] });
-const read = async (client: PublicClient) => await readLogs(client, FILTER, 1, 2);
+  client.request({ method: 'eth_getLogs', params: [{ fromBlock: '0x1', toBlock: '0x64' }] });
+const read = async (client: PublicClient) => await readLogs(client, FILTER, 1, 100);
 const faultOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     (value) => value,
@@ -111,14 +113,14 @@ it('is asked elsewhere first, and reads here what comes back from there', async 
     seen.push(held.bytes.length);
     return { taken: true };
   };
-  expect(await readLogs(client, FILTER, 1, 2, { elsewhere })).toEqual({ taken: true });
+  expect(await readLogs(client, FILTER, 1, 100, { elsewhere })).toEqual({ taken: true });
   const back = async (held: HeldLogs) => {
     held.bytes = structuredClone(held.bytes, { transfer: [held.bytes.buffer] });
     return null;
   };
-  expect(await readLogs(client, FILTER, 1, 2, { elsewhere: back })).toHaveLength(39);
+  expect(await readLogs(client, FILTER, 1, 100, { elsewhere: back })).toHaveLength(39);
   const small = clientOf(await serve(answers(SMALL)));
-  expect(await readLogs(small, FILTER, 1, 2, { elsewhere })).toHaveLength(2);
+  expect(await readLogs(small, FILTER, 1, 100, { elsewhere })).toHaveLength(2);
   expect(seen).toEqual([LARGE.length]);
 });
 
@@ -142,27 +144,96 @@ it('tells faults as it would of small answers', async () => {
   expect(await thrown(() => undefined)).toBeInstanceOf(TimeoutError);
 });
 
-it('leaves an endpoint whose large answers are broken for one that answers', async () => {
-  const id = bodyOf('0x1237');
-  const endpoint = async (body: string) => {
-    const seen = { asked: 0, url: '' };
-    // Each is asked for its chain first.
-    seen.url = await serve((_, response) => {
-      seen.asked += 1;
-      response.writeHead(200, JSON_TYPE).end(seen.asked === 1 ? id : body);
+/** Answers what it is asked beside logs as a node of this chain does. */
+async function node(logsAnswer: string): Promise<{ asked: number; url: string }> {
+  const seen = { asked: 0, url: '' };
+  const server = createServer((request, response) => {
+    void text(request).then((asked) => {
+      const isOfLogs = asked.includes('eth_getLogs');
+      if (isOfLogs) seen.asked += 1;
+      const block = { number: '0x64', hash: '0xbb', timestamp: '0x3e8', transactions: [] };
+      const other = asked.includes('eth_getBlockByNumber') ? block : '0x1237';
+      response.writeHead(200, JSON_TYPE).end(isOfLogs ? logsAnswer : bodyOf(other));
     });
-    return seen;
-  };
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  seen.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return seen;
+}
+
+it('leaves an endpoint whose large answers are broken for one that answers, and holds what that one tells', async () => {
   const cut = LARGE.slice(0, LARGE.lastIndexOf('}', LARGE.length - 4) + 1);
   for (const broken of [LARGE.replace('"0xcc"', '"0xcc'), cut]) {
-    const [bad, good] = [await endpoint(broken), await endpoint(LARGE)];
+    const [bad, good] = [await node(broken), await node(LARGE)];
     const client = clientOf(bad.url, good.url);
-    expect(await read(client)).toHaveLength(39);
-    for (let again = 0; again < 20; again += 1) expect(await read(client)).toHaveLength(39);
+    let taken = 0;
+    const elsewhere = async (held: HeldLogs) => {
+      taken += held.bytes.length === LARGE.length ? 1 : 0;
+      return null;
+    };
+    for (let again = 0; again < 20; again += 1) {
+      // What it answers well beside logs does not speak for them.
+      await client.getChainId();
+      expect(await readLogs(client, FILTER, 1, 100, { elsewhere })).toHaveLength(39);
+    }
     // It is found out, and left alone after that.
     expect(bad.asked).toBeGreaterThan(1);
     expect(bad.asked).toBeLessThan(10);
+    expect(taken).toBeGreaterThan(10);
   }
+});
+
+const BENT: [string, (log: (typeof logs)[number]) => unknown][] = [
+  ['nothing', () => null],
+  ['no address', (log) => ({ ...log, address: undefined })],
+  ['no topics', (log) => ({ ...log, topics: undefined })],
+  ['a topic in capitals', (log) => ({ ...log, topics: ['0x0A'] })],
+  ['a topic that is none', (log) => ({ ...log, topics: [null] })],
+  ['no index', (log) => ({ ...log, logIndex: undefined })],
+  ['no block, as one that waits', (log) => ({ ...log, blockNumber: null, blockHash: null })],
+  ['a block that was not asked for', (log) => ({ ...log, blockNumber: '0x65' })],
+];
+
+it.each(BENT)('asks another endpoint where a log has %s', async (_, bend) => {
+  const bent = logs.map((log, index) => (index === 3 ? bend(log) : log));
+  const small = [...logs.slice(0, 2), bend(logs[2] as (typeof logs)[number])];
+  const shown = [
+    [bodyOf(bent), LARGE, 39],
+    [bodyOf(small), bodyOf(logs.slice(0, 3)), 3],
+  ] as const;
+  for (const [answer, right, count] of shown) {
+    const [bad, good] = [await node(answer), await node(right)];
+    expect(await read(clientOf(bad.url, good.url))).toHaveLength(count);
+    expect(bad.asked).toBeGreaterThan(0);
+    const thrown = await faultOf(read(clientOf(bad.url)));
+    expect(thrown).toBeInstanceOf(MalformedLogs);
+    expect(saysNothingOfTheRange(thrown)).toBe(true);
+  }
+});
+
+it('tells an answer that breaks off or is no JSON, which a shorter one may not, from no answer at all', async () => {
+  const cut: RequestListener = (request, response) => {
+    response.writeHead(200, { ...JSON_TYPE, 'content-length': LARGE.length });
+    response.write(LARGE.slice(0, 3_000), () => request.socket.destroy());
+  };
+  const zipped = gzipSync(LARGE);
+  const thrown = async (listener: RequestListener) =>
+    await faultOf(read(clientOf(await serve(listener))));
+  for (const listener of [
+    answers(LARGE.slice(0, -9)),
+    answers('<html>too large</html>'),
+    cut,
+    answers(zipped.subarray(0, -40), { 'content-encoding': 'gzip' }),
+  ]) {
+    const error = await thrown(listener);
+    expect(error).toBeInstanceOf(HttpRequestError);
+    expect(saysNothingOfTheRange(error)).toBe(false);
+  }
+  const refused = await faultOf(read(clientOf('http://127.0.0.1:1')));
+  expect(saysNothingOfTheRange(refused)).toBe(true);
+  const limited = await thrown((_, response) => response.writeHead(429).end());
+  expect(saysNothingOfTheRange(limited)).toBe(true);
 });
 
 it('counts a log once that a node tells twice', async () => {

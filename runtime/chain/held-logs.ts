@@ -11,6 +11,7 @@ import {
 } from 'viem';
 import { steadyNow } from '../clock.ts';
 import { fetchWith, textOf } from './keep-alive-fetch.ts';
+import { type BlockRange, faultOfLogs, rangeOf } from './log-shape.ts';
 
 /** Stands for what is held while the answer is on its way through the transport. */
 const HELD = 'held';
@@ -29,17 +30,20 @@ type Ask = (call: Call, options?: { signal?: AbortSignal }) => Promise<unknown>;
 export class HeldLogs {
   /** In a buffer of their own: who hands it to another thread puts back what comes back. */
   bytes: Uint8Array<ArrayBuffer>;
+  /** What was asked for. */
+  readonly range: BlockRange;
 
-  constructor(bytes: Uint8Array<ArrayBuffer>) {
+  constructor(bytes: Uint8Array<ArrayBuffer>, range: BlockRange) {
     this.bytes = bytes;
+    this.range = range;
   }
 }
 
-/** Null where an answer is no list of logs: a refusal, or broken. */
-export function parseLogs(bytes: Uint8Array): RpcLog[] | null {
+/** Null where an answer is no list of logs of this range: a refusal, or broken. */
+export function parseLogs(bytes: Uint8Array, range: BlockRange): RpcLog[] | null {
   try {
     const { result, error } = JSON.parse(textOf(bytes)) as { result?: RpcLog[]; error?: unknown };
-    return Array.isArray(result) && !error ? result : null;
+    return result === undefined || error || faultOfLogs(result, range) !== null ? null : result;
   } catch {
     // expected of an endpoint at fault: asked for it unheld, the transport finds out and says so
     return null;
@@ -49,7 +53,7 @@ export function parseLogs(bytes: Uint8Array): RpcLog[] | null {
 /**
  * viem's HTTP transport, but that an answer of `eth_getLogs` of so many bytes comes as {@link HeldLogs}. What is not a
  * whole list of logs by its first and last bytes is parsed at once, and is the endpoint's fault then. So is everything
- * where the call says `unheld`, and for a while after it.
+ * where the call says `unheld`, and for a while after one that this endpoint failed.
  */
 export function httpHoldingLogs(
   url: string,
@@ -72,10 +76,20 @@ export function httpHoldingLogs(
         fetchFn: (input, init) => fetchWith(hold, input, init),
       });
       const result = await (holding(parameters).request as Ask)(call, options);
-      return held !== null && result === HELD ? new HeldLogs(ownBytes(held)) : result;
+      return held !== null && result === HELD
+        ? new HeldLogs(ownBytes(held), rangeOf(call.params))
+        : result;
+    };
+    const askUnheld: Ask = async (call, options) => {
+      try {
+        return await ask(call, options);
+      } catch (error) {
+        if (options?.signal?.aborted !== true) waryUntil = steadyNow() + WARY_MS;
+        throw error;
+      }
     };
     const request: Ask = (call, options) => {
-      if (call.unheld === true) waryUntil = steadyNow() + WARY_MS;
+      if (call.unheld === true) return askUnheld(call, options);
       const isHeld = call.method === 'eth_getLogs' && steadyNow() > waryUntil;
       return isHeld ? askLogs(call, options) : ask(call, options);
     };

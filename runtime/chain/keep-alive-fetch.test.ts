@@ -87,6 +87,28 @@ it('refuses a text that is longer than any that is asked for, and one that break
   await thrown('/cut').toBeInstanceOf(HttpRequestError);
 });
 
+it('unzips no more than it would read, and follows to nothing longer', async () => {
+  // 400 MB in 0.4.
+  const part = gzipSync(Buffer.alloc(20_000_000));
+  const target = { url: '' };
+  const url = await serve((request, response) => {
+    if (request.url === '/long') response.writeHead(200, JSON_TYPE).end(Buffer.alloc(11_000_000));
+    else if (request.url === '/zipped') {
+      response.writeHead(200, { ...JSON_TYPE, 'content-encoding': 'gzip' });
+      response.end(Buffer.concat(Array.from({ length: 20 }, () => part)));
+    } else response.writeHead(307, { location: `${target.url}/long` }).end();
+  });
+  target.url = url;
+  const thrown = (path: string) => expect(clientOf(`${url}${path}`).getChainId()).rejects;
+  await thrown('/sent').toBeInstanceOf(ResponseBodyTooLargeError);
+  const before = process.memoryUsage().rss;
+  await Promise.all(
+    Array.from({ length: 8 }, () => thrown('/zipped').toBeInstanceOf(ResponseBodyTooLargeError)),
+  );
+  // Of eight answers as far as they are read, and not whole.
+  expect(process.memoryUsage().rss - before).toBeLessThan(300_000_000);
+});
+
 it('tells a text that trickles beyond the deadline from one that breaks off', async () => {
   const url = await serve((_, response) => {
     response.writeHead(200, { ...JSON_TYPE, 'content-length': 1_000_000 }).write(' '.repeat(99));

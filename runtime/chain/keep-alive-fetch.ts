@@ -16,6 +16,8 @@ const LARGE_BYTES = 256 * 1024;
 /** As in viem: a longer answer is none that anything here asks for. */
 const MOST_BYTES = 10 * 1024 * 1024;
 
+const ZIPPED = /^(?:x-)?gzip$/i;
+
 const agents = {
   'http:': new HttpAgent({ keepAlive: true, maxSockets: MOST_CONNECTIONS }),
   'https:': new HttpsAgent({ keepAlive: true, maxSockets: MOST_CONNECTIONS }),
@@ -40,17 +42,52 @@ export async function fetchWith(
     if (error instanceof ClosedWhileIdle) return ask(url, init);
     throw error;
   });
-  const text = read(await bodyOf(response, init.signal));
+  const body = await bodyOf(response, init.signal);
   const status = response.statusCode ?? 0;
-  if (status >= 300 && status < 400) return await fetch(url, init as RequestInit);
+  if (status >= 300 && status < 400) {
+    const followed = await fetch(url, init as RequestInit);
+    return answerOf(followed, read(await collected(followed.body ?? [])));
+  }
+  const get = (name: string) => response.headers[name.toLowerCase()] ?? null;
+  return answerOf(
+    { status, statusText: response.statusMessage ?? '', headers: { get } },
+    read(body),
+  );
+}
+
+type Head = { status: number; statusText: string; headers: { get: (name: string) => unknown } };
+
+function answerOf({ status, statusText, headers }: Head, text: string): Response {
   return {
     ok: status >= 200 && status < 300,
     status,
-    statusText: response.statusMessage ?? '',
-    headers: { get: (name: string) => response.headers[name.toLowerCase()] ?? null },
+    statusText,
+    headers,
     body: null,
     text: async () => text,
   } as unknown as Response;
+}
+
+/** @throws ResponseBodyTooLargeError */
+async function collected(parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Buffer> {
+  const body = new Collected();
+  for await (const part of parts) {
+    body.add(Buffer.from(part));
+    if (body.size > MOST_BYTES) throw tooLarge(body.size);
+  }
+  return body.whole();
+}
+
+const tooLarge = (size: number): Error =>
+  new ResponseBodyTooLargeError({ maxSize: MOST_BYTES, size });
+
+/** The connection broke before the whole answer was there: of a shorter one it may hold. */
+export class AnswerCutOff extends Error {
+  override name = 'AnswerCutOff';
+
+  constructor(options?: ErrorOptions) {
+    super('the answer was cut off', options);
+  }
 }
 
 /** Expected: the other side closed a connection that had been idle in the moment in which it was used again. */
@@ -82,23 +119,26 @@ function ask(url: URL, init: Init): Promise<IncomingMessage> {
 /** @throws an AbortError where the signal ended it: a cut-off that the other side is not to blame for */
 function bodyOf(response: IncomingMessage, signal?: AbortSignal | null): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const isZipped = response.headers['content-encoding'] === 'gzip';
+    const isZipped = ZIPPED.test(response.headers['content-encoding'] ?? '');
     const told = isZipped ? 0 : Number(response.headers['content-length'] ?? 0);
     const body = told >= LARGE_BYTES && told <= MOST_BYTES ? new Filled(told) : new Collected();
     const source = isZipped ? response.pipe(createGunzip()) : response;
     source.on('data', (chunk: Buffer) => {
+      // What was unzipped already comes still.
+      if (body.size > MOST_BYTES) return;
       body.add(chunk);
       if (body.size <= MOST_BYTES) return;
-      reject(new ResponseBodyTooLargeError({ maxSize: MOST_BYTES, size: body.size }));
+      reject(tooLarge(body.size));
       response.destroy();
+      source.destroy();
     });
     source.on('end', () => resolve(body.whole()));
-    source.on('error', reject);
+    source.on('error', (cause) => {
+      reject(isZipped ? new AnswerCutOff({ cause }) : cause);
+    });
     response.on('aborted', () => {
       const isOurs = signal?.aborted === true;
-      reject(
-        isOurs ? new DOMException('aborted', 'AbortError') : new Error('the answer was cut off'),
-      );
+      reject(isOurs ? new DOMException('aborted', 'AbortError') : new AnswerCutOff());
     });
   });
 }

@@ -9,6 +9,8 @@ import {
   type RpcLog,
 } from 'viem';
 import { HeldLogs, parseLogs } from './held-logs.ts';
+import { AnswerCutOff } from './keep-alive-fetch.ts';
+import { MalformedLogs } from './log-shape.ts';
 
 export type IndexedLog = {
   /** Lower case, as in every table that does not say otherwise. */
@@ -58,7 +60,7 @@ export async function readLogs<T = never>(
   if (told instanceof HeldLogs) {
     const done = await elsewhere?.(told);
     if (done !== null && done !== undefined) return done;
-    told = parseLogs(told.bytes) ?? (await ask({ unheld: true }));
+    told = parseLogs(told.bytes, told.range) ?? (await ask({ unheld: true }));
   }
   const found = standing(told as RpcLog[]);
   return indexedLogs(found, times ? await blockTimes(client, found) : new Map<number, number>());
@@ -98,12 +100,21 @@ export function inChainOrder(a: IndexedLog, b: IndexedLog): number {
   return a.block - b.block || a.logIndex - b.logIndex;
 }
 
-/** No connection or a rate limit: asking for less would not help. */
+/**
+ * No connection, a rate limit, or logs that are none: asking for less would not help. It may where an answer breaks off
+ * or cannot be parsed: a gateway between may let no more through.
+ */
 export function saysNothingOfTheRange(error: unknown): boolean {
   if (!(error instanceof BaseError)) return false;
+  if (error instanceof MalformedLogs) return true;
   const fault = error.walk((cause) => cause instanceof HttpRequestError);
-  return fault instanceof HttpRequestError && (fault.status === undefined || fault.status === 429);
+  if (!(fault instanceof HttpRequestError)) return false;
+  if (fault.status !== undefined) return fault.status === 429;
+  return error.walk(isOfTheBody) === null;
 }
+
+const isOfTheBody = (cause: unknown): boolean =>
+  cause instanceof SyntaxError || cause instanceof AnswerCutOff;
 
 /** Unix seconds by block: told with the log by most nodes, otherwise read from the headers. */
 async function blockTimes(

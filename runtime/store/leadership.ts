@@ -5,7 +5,7 @@
  */
 import { Client } from 'pg';
 import { faultLine } from '../fault-line.ts';
-import { lockQuery } from './postgres.ts';
+import { endWithin, lockQuery } from './postgres.ts';
 
 export type Leadership = {
   /**
@@ -61,8 +61,7 @@ export function contend(
       leads = false;
       if (led) onLost();
     }
-    // expected: a broken connection has nothing to end
-    await gone.end().catch(() => undefined);
+    await endWithin(gone);
   };
   const connect = async (): Promise<Client> => {
     const fresh = new Client({

@@ -4,6 +4,7 @@
  */
 import { type Dialect, PostgresDialect } from 'kysely';
 import { Client, type CustomTypesConfig, Pool, types as pgTypes } from 'pg';
+import { within } from '../deadline.ts';
 import { StoreHeldError } from './errors.ts';
 
 /** Any constant will do, as long as every process of this product uses the same one. */
@@ -18,6 +19,21 @@ const types: CustomTypesConfig = {
 
 /** Far longer than any transaction of ours waits between two statements. */
 const IDLE_IN_TRANSACTION_MS = 5_000;
+
+/** What a server that may have fallen silent is given to end a connection in, and what is under way on others. */
+const END_MS = 1_000;
+const END_ALL_MS = 3_000;
+
+/** Ends a connection, or all of them; never throws, and waits for no server that is silent. */
+export async function endWithin(connections: Client | Pool): Promise<void> {
+  try {
+    const ms = connections instanceof Client ? END_MS : END_ALL_MS;
+    await within(connections.end(), ms, 'the end of a connection to PostgreSQL');
+  } catch {
+    // expected: a broken connection has nothing to end, and a silent one never does
+    if (connections instanceof Client) connections.connection.stream.destroy();
+  }
+}
 
 /** @param options.readOnly every write is refused by the server */
 export function openPostgres(url: string, options: { readOnly?: boolean } = {}): Dialect {
@@ -40,7 +56,9 @@ export function openPostgres(url: string, options: { readOnly?: boolean } = {}):
       client.query('set default_transaction_read_only = on').catch(() => client.end());
     });
   }
-  return new PostgresDialect({ pool });
+  return new PostgresDialect({
+    pool: { connect: () => pool.connect(), end: () => endWithin(pool) },
+  });
 }
 
 /** Takes a session's advisory lock by its name, if nobody has it: `held`. */
@@ -76,7 +94,7 @@ export async function lockPostgres(
   const answer = await client.query<{ held: boolean }>(lockQuery(name));
   if (answer.rows[0]?.held !== true) {
     released = true;
-    await client.end();
+    await endWithin(client);
     throw new StoreHeldError(
       `another process holds "${name}" in this PostgreSQL database; only one may send from its wallets`,
     );
@@ -84,7 +102,7 @@ export async function lockPostgres(
   return {
     release: async () => {
       released = true;
-      await client.end();
+      await endWithin(client);
     },
   };
 }
