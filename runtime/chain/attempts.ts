@@ -8,7 +8,9 @@ export type Attempted = {
   health: EndpointHealth;
   /** Ends early when the signal is aborted. */
   ask: (call: ReadCall, signal: AbortSignal) => Promise<unknown>;
-  failed: (trouble: Trouble) => void;
+  failed: (trouble: Trouble, method: string) => void;
+  /** Left alone for a while, as far as calls of this method go. */
+  pausedFor: (method: string) => boolean;
 };
 
 export type AttemptOptions<E extends Attempted> = {
@@ -20,6 +22,8 @@ export type AttemptOptions<E extends Attempted> = {
   judge: (endpoint: E, error: unknown) => Verdict;
   onAnswer: (endpoint: E, result: unknown) => void;
   lateError: () => Error;
+  /** Whether a fault says something of the call, not of the connection alone: it is thrown before one that does not. */
+  tellsOfCall: (error: unknown) => boolean;
 };
 
 /** Before all of them are asked once more. */
@@ -71,7 +75,7 @@ class Attempts<E extends Attempted> {
       this.#isLate = true;
     });
     this.#after(timeoutMs, () => {
-      for (const endpoint of this.#open.keys()) endpoint.failed({ tag: 'late' });
+      for (const endpoint of this.#open.keys()) endpoint.failed({ tag: 'late' }, this.#call.method);
       this.#reject(lateError());
     });
     return new Promise((resolve, reject) => {
@@ -93,7 +97,10 @@ class Attempts<E extends Attempted> {
   /** After a failure. */
   #next(): void {
     // What one refuses must not be answered from the past, nor waited for where nobody answers.
-    if (this.#refusal !== null) this.#queue = this.#queue.filter(({ health }) => health.well);
+    if (this.#refusal !== null) {
+      const { method } = this.#call;
+      this.#queue = this.#queue.filter((one) => one.health.well && !one.pausedFor(method));
+    }
     const next = this.#queue.shift();
     if (next !== undefined) return this.#ask(next);
     if (this.#open.size > 0) return;
@@ -111,7 +118,7 @@ class Attempts<E extends Attempted> {
    */
   #hasten(): void {
     const next = this.#queue.find(
-      ({ health }) => !health.paused && (!health.behind || this.#isLate),
+      (one) => !one.pausedFor(this.#call.method) && (!one.health.behind || this.#isLate),
     );
     if (next === undefined) {
       if (this.#queue.length > 0) this.#after(this.#options.patienceMs, () => this.#hasten());
@@ -149,15 +156,21 @@ class Attempts<E extends Attempted> {
       return this.#reject(error);
     }
     if (tag === 'refused') this.#refusal ??= { error };
-    else this.#fault = error;
+    else if (this.#fault === null || this.#tells(error) || !this.#tells(this.#fault)) {
+      this.#fault = error;
+    }
     this.#next();
+  }
+
+  #tells(fault: unknown): boolean {
+    return this.#options.tellsOfCall(fault);
   }
 
   /** Others had to be asked because of them. */
   #blameSilent(): void {
     for (const [endpoint, since] of this.#open) {
       const ms = performance.now() - since;
-      if (ms >= this.#options.patienceMs * 0.9) endpoint.failed({ tag: 'late' });
+      if (ms >= this.#options.patienceMs * 0.9) endpoint.failed({ tag: 'late' }, this.#call.method);
     }
   }
 }

@@ -15,13 +15,12 @@ import { CHAIN_ID } from '../../contracts-abi/constants.ts';
 import { faultLine } from '../fault-line.ts';
 import { type Logger, redactUrl } from '../logger.ts';
 import { OperatorError } from '../operator-error.ts';
-import type { ReadCall } from './attempts.ts';
 import type { ChainVerdict } from './endpoint-chain.ts';
 import { Endpoints } from './endpoints.ts';
 import { verdictOf } from './endpoint-verdict.ts';
-import { HeldLogs, httpHoldingLogs } from './held-logs.ts';
+import { checkingLogs, httpHoldingLogs } from './held-logs.ts';
 import { keepAliveFetch } from './keep-alive-fetch.ts';
-import { faultOfLogs, MalformedLogs, rangeOf } from './log-shape.ts';
+import { saysNothingOfTheRange } from './read-logs.ts';
 
 export type ChainClientOptions = {
   urls: readonly string[];
@@ -79,27 +78,9 @@ function overNode(
   { heldFrom }: ChainClientOptions,
 ): Transport {
   const own = { ...config, ...OVER_NODE };
-  return checkingLogs(
-    heldFrom === undefined ? http(url, own) : httpHoldingLogs(url, own, heldFrom),
-  );
-}
-
-type Ask = (call: ReadCall, options?: { signal?: AbortSignal }) => Promise<unknown>;
-
-/** What is held is checked by whoever parses it. */
-function checkingLogs(transport: Transport): Transport {
-  return (parameters) => {
-    const made = transport(parameters);
-    const ask = made.request as Ask;
-    const request: Ask = async (call, options) => {
-      const result = await ask(call, options);
-      if (call.method !== 'eth_getLogs' || result instanceof HeldLogs) return result;
-      const fault = faultOfLogs(result, rangeOf(call.params));
-      if (fault !== null) throw new MalformedLogs(fault);
-      return result;
-    };
-    return { ...made, request: request as EIP1193RequestFn };
-  };
+  return heldFrom === undefined
+    ? checkingLogs(http(url, own))
+    : httpHoldingLogs(url, own, heldFrom);
 }
 
 function overSeveral(options: ChainClientOptions): Transport {
@@ -109,6 +90,7 @@ function overSeveral(options: ChainClientOptions): Transport {
       endpoints: urls.map((url) => ({ name: redactUrl(url), ask: askOf(url, chain, options) })),
       timeoutMs,
       verdictOf,
+      tellsOfCall: (error) => !saysNothingOfTheRange(error),
       lateError: ({ method }) =>
         new TimeoutError({ body: { method }, url: urls.map(redactUrl).join(', ') }),
       logger,

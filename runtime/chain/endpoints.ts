@@ -35,6 +35,8 @@ export type EndpointsOptions = {
   /** Longest that a call takes, over all endpoints. */
   timeoutMs: number;
   verdictOf: (error: unknown, method: string) => Verdict;
+  /** Whether a fault says something of the call: see attempts.ts; absent: none does. */
+  tellsOfCall?: (error: unknown) => boolean;
   /** What a call throws that nobody answered in time. */
   lateError: (call: ReadCall) => Error;
   logger?: Logger | undefined;
@@ -91,16 +93,20 @@ class Endpoint implements Attempted {
   answered(method: string): void {
     this.health.succeeded();
     if (method === LOGS) this.logs.succeeded();
-    if (this.health.well) this.#tell(true, 'an RPC endpoint is in use again', {});
+    if (this.health.well && this.logs.well) this.#tell(true, 'an RPC endpoint is in use again', {});
   }
 
-  failed(trouble: Trouble, method?: string): void {
+  failed(trouble: Trouble, method: string): void {
     this.health.failed(trouble);
     if (method === LOGS) this.logs.failed(trouble);
-    if (this.health.paused) {
+    if (this.pausedFor(method)) {
       this.chain.doubt();
       this.#tell(false, 'an RPC endpoint is left alone for a while', { why: trouble.tag });
     }
+  }
+
+  pausedFor(method: string): boolean {
+    return this.health.paused || (method === LOGS && this.logs.paused);
   }
 
   behind(): void {
@@ -152,14 +158,16 @@ export class Endpoints {
         this.#noteHead(endpoint, call, result);
       },
       lateError: () => this.#options.lateError(call),
+      tellsOfCall: this.#options.tellsOfCall ?? (() => false),
     });
   }
 
   /** Each group in the order of the configuration. */
   #inOrder(method: string): Endpoint[] {
-    const rank = ({ health, logs }: Endpoint): number => {
+    const rank = (endpoint: Endpoint): number => {
+      const { health } = endpoint;
       // No probe asks for logs: after its pause one call finds out.
-      if (health.paused || (method === LOGS && logs.paused)) return 3;
+      if (endpoint.pausedFor(method)) return 3;
       if (health.doubtful) return 2;
       return health.behind ? 1 : 0;
     };

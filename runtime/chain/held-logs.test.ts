@@ -45,14 +45,14 @@ const answers =
 
 /** In the reverse of the chain's order. */
 const logs = Array.from({ length: 40 }, (_, index) => ({
-  address: '0xAA',
-  topics: ['0x0a'],
+  address: `0x${'AA'.repeat(20)}`,
+  topics: [`0x${'0a'.repeat(32)}`],
   data: '0x',
   blockNumber: numberToHex(100 - Math.floor(index / 4)),
   blockTimestamp: numberToHex(1_000 - Math.floor(index / 4)),
-  blockHash: '0xbb',
+  blockHash: `0x${'bb'.repeat(32)}`,
   logIndex: numberToHex(3 - (index % 4)),
-  transactionHash: '0xcc',
+  transactionHash: `0x${'cc'.repeat(32)}`,
   removed: index === 7,
 }));
 const bodyOf = (result: unknown) => JSON.stringify({ jsonrpc: '2.0', id: 1, result });
@@ -82,7 +82,12 @@ it('holds what is large, plain or zipped, and reads it as what is small', async 
     expect((held as HeldLogs).bytes.buffer.byteLength).toBe((held as HeldLogs).bytes.length);
     const found = await read(client);
     expect(found).toHaveLength(39);
-    expect(found[0]).toMatchObject({ address: '0xaa', block: 91, logIndex: 0, time: 991 });
+    expect(found[0]).toMatchObject({
+      address: `0x${'aa'.repeat(20)}`,
+      block: 91,
+      logIndex: 0,
+      time: 991,
+    });
   }
   const small = clientOf(await serve(answers(SMALL)));
   expect(await ask(small)).toEqual(logs.slice(0, 2));
@@ -130,7 +135,7 @@ it('tells faults as it would of small answers', async () => {
     id: 1,
     error: { code: -32_005, message: 'x'.repeat(HELD_FROM) },
   });
-  const broken = LARGE.replace('"0xcc"', '"0xcc');
+  const broken = LARGE.replace('cc"', 'cc');
   const cut = LARGE.slice(0, -9);
   const thrown = async (listener: RequestListener) =>
     await faultOf(read(clientOf(await serve(listener))));
@@ -164,7 +169,8 @@ async function node(logsAnswer: string): Promise<{ asked: number; url: string }>
 
 it('leaves an endpoint whose large answers are broken for one that answers, and holds what that one tells', async () => {
   const cut = LARGE.slice(0, LARGE.lastIndexOf('}', LARGE.length - 4) + 1);
-  for (const broken of [LARGE.replace('"0xcc"', '"0xcc'), cut]) {
+  const foreign = bodyOf(logs.map((log) => ({ ...log, blockNumber: '0x65' })));
+  for (const broken of [LARGE.replace('cc"', 'cc'), cut, foreign]) {
     const [bad, good] = [await node(broken), await node(LARGE)];
     const client = clientOf(bad.url, good.url);
     let taken = 0;
@@ -188,19 +194,25 @@ const BENT: [string, (log: (typeof logs)[number]) => unknown][] = [
   ['nothing', () => null],
   ['no address', (log) => ({ ...log, address: undefined })],
   ['no topics', (log) => ({ ...log, topics: undefined })],
-  ['a topic in capitals', (log) => ({ ...log, topics: ['0x0A'] })],
+  ['a topic in capitals', (log) => ({ ...log, topics: [`0x${'0A'.repeat(32)}`] })],
   ['a topic that is none', (log) => ({ ...log, topics: [null] })],
+  ['a topic that is short', (log) => ({ ...log, topics: ['0x'] })],
+  ['half a byte', (log) => ({ ...log, data: '0x0' })],
+  ['a time that is none', (log) => ({ ...log, blockTimestamp: 'now' })],
+  ['no hash', (log) => ({ ...log, blockHash: '0x' })],
   ['no index', (log) => ({ ...log, logIndex: undefined })],
   ['no block, as one that waits', (log) => ({ ...log, blockNumber: null, blockHash: null })],
   ['a block that was not asked for', (log) => ({ ...log, blockNumber: '0x65' })],
 ];
 
 it.each(BENT)('asks another endpoint where a log has %s', async (_, bend) => {
-  const bent = logs.map((log, index) => (index === 3 ? bend(log) : log));
-  const small = [...logs.slice(0, 2), bend(logs[2] as (typeof logs)[number])];
+  const bent = (...at: number[]) =>
+    logs.map((log, index) => (at.includes(index) ? bend(log) : log));
   const shown = [
-    [bodyOf(bent), LARGE, 39],
-    [bodyOf(small), bodyOf(logs.slice(0, 3)), 3],
+    [bodyOf(bent(3)), LARGE, 39],
+    [bodyOf(bent(0)), LARGE, 39],
+    [bodyOf(bent(...logs.keys())), LARGE, 39],
+    [bodyOf(bent(2).slice(0, 3)), bodyOf(logs.slice(0, 3)), 3],
   ] as const;
   for (const [answer, right, count] of shown) {
     const [bad, good] = [await node(answer), await node(right)];
@@ -232,8 +244,18 @@ it('tells an answer that breaks off or is no JSON, which a shorter one may not, 
   }
   const refused = await faultOf(read(clientOf('http://127.0.0.1:1')));
   expect(saysNothingOfTheRange(refused)).toBe(true);
-  const limited = await thrown((_, response) => response.writeHead(429).end());
-  expect(saysNothingOfTheRange(limited)).toBe(true);
+  const limited = await serve((_, response) => response.writeHead(429).end());
+  expect(saysNothingOfTheRange(await faultOf(read(clientOf(limited))))).toBe(true);
+  // Nor is the one hidden by the other, in whatever order they are asked.
+  const gateway = (await node(LARGE.slice(0, -9))).url;
+  for (const silent of ['http://127.0.0.1:1', limited]) {
+    for (const urls of [
+      [gateway, silent],
+      [silent, gateway],
+    ]) {
+      expect(saysNothingOfTheRange(await faultOf(read(clientOf(...urls))))).toBe(false);
+    }
+  }
 });
 
 it('counts a log once that a node tells twice', async () => {

@@ -11,7 +11,7 @@ import {
 } from 'viem';
 import { steadyNow } from '../clock.ts';
 import { fetchWith, textOf } from './keep-alive-fetch.ts';
-import { type BlockRange, faultOfLogs, rangeOf } from './log-shape.ts';
+import { type BlockRange, checkLogs, faultOfLogs, rangeOf } from './log-shape.ts';
 
 /** Stands for what is held while the answer is on its way through the transport. */
 const HELD = 'held';
@@ -60,7 +60,7 @@ export function httpHoldingLogs(
   config: HttpTransportConfig,
   heldFrom: number,
 ): Transport {
-  const plain = http(url, config);
+  const plain = checkingLogs(http(url, config));
   let waryUntil = Number.NEGATIVE_INFINITY;
   return (parameters) => {
     const transport = plain(parameters);
@@ -76,6 +76,7 @@ export function httpHoldingLogs(
         fetchFn: (input, init) => fetchWith(hold, input, init),
       });
       const result = await (holding(parameters).request as Ask)(call, options);
+      if (held === null) checkLogs(result, call.params);
       return held !== null && result === HELD
         ? new HeldLogs(ownBytes(held), rangeOf(call.params))
         : result;
@@ -94,6 +95,20 @@ export function httpHoldingLogs(
       return isHeld ? askLogs(call, options) : ask(call, options);
     };
     return { ...transport, request: request as EIP1193RequestFn };
+  };
+}
+
+/** What is no list of the logs asked for is the endpoint's fault. */
+export function checkingLogs(transport: Transport): Transport {
+  return (parameters) => {
+    const made = transport(parameters);
+    const ask = made.request as Ask;
+    const request: Ask = async (call, options) => {
+      const result = await ask(call, options);
+      if (call.method === 'eth_getLogs') checkLogs(result, call.params);
+      return result;
+    };
+    return { ...made, request: request as EIP1193RequestFn };
   };
 }
 

@@ -18,10 +18,17 @@ export function rangeOf(params: unknown): BlockRange {
   return { from: numbered(fromBlock) ?? 0, to: numbered(toBlock) ?? Number.POSITIVE_INFINITY };
 }
 
+/** @throws MalformedLogs where this is none of the logs that `params` ask for */
+export function checkLogs(logs: unknown, params: unknown): void {
+  const fault = faultOfLogs(logs, rangeOf(params));
+  if (fault !== null) throw new MalformedLogs(fault);
+}
+
 /** What is wrong with these logs; null: nothing. */
 export function faultOfLogs(logs: unknown, { from, to }: BlockRange): string | null {
   if (!Array.isArray(logs)) return 'it is no list';
-  let last: unknown = null;
+  // Nothing that a log may say.
+  let last: unknown = Symbol('none');
   for (const log of logs as unknown[]) {
     if (typeof log !== 'object' || log === null) return 'a log is no object';
     const { blockNumber } = log as { blockNumber?: unknown };
@@ -37,19 +44,37 @@ export function faultOfLogs(logs: unknown, { from, to }: BlockRange): string | n
   return null;
 }
 
-/** As every node writes it; topics are compared as text. */
-const LOWER_HEX = /^0x[0-9a-f]*$/;
-const TEXTS = ['address', 'data', 'blockHash', 'transactionHash'] as const;
+/** As every node writes them; topics are compared as text. */
+const HASH = /^0x[0-9a-f]{64}$/;
+const BYTES = /^0x(?:[0-9a-f]{2})*$/i;
+const ADDRESS = /^0x[0-9a-f]{40}$/i;
 
-function missingOf(log: Record<string, unknown>): string | null {
-  for (const name of TEXTS) if (typeof log[name] !== 'string') return name;
-  if (numbered(log['logIndex']) === null) return 'logIndex';
-  const { topics } = log;
-  return Array.isArray(topics) &&
-    topics.every((topic) => typeof topic === 'string' && LOWER_HEX.test(topic))
-    ? null
-    : 'topics';
+function missingOf({
+  address,
+  data,
+  blockHash,
+  transactionHash,
+  logIndex,
+  blockTimestamp,
+  topics,
+}: Record<string, unknown>): string | null {
+  if (!is(ADDRESS, address)) return 'address';
+  if (!is(BYTES, data)) return 'data';
+  if (!is(HASH, blockHash)) return 'block hash';
+  if (!is(HASH, transactionHash)) return 'transaction hash';
+  if (numbered(logIndex) === null) return 'index';
+  if (
+    blockTimestamp !== undefined &&
+    blockTimestamp !== null &&
+    numbered(blockTimestamp) === null
+  ) {
+    return 'time that is one';
+  }
+  return Array.isArray(topics) && topics.every((topic) => is(HASH, topic)) ? null : 'topics';
 }
+
+const is = (pattern: RegExp, value: unknown): boolean =>
+  typeof value === 'string' && pattern.test(value);
 
 /** Of a quantity as JSON-RPC writes it; null: it is none. */
 function numbered(quantity: unknown): number | null {
