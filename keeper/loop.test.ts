@@ -117,6 +117,22 @@ describe('bounded work', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(begun).toEqual([1, 2, 3]);
   });
+
+  test('throws only when what was begun has ended', async () => {
+    let ended = false;
+    const running = runBounded(
+      ['fails', 'is slow'],
+      2,
+      async (item) => {
+        if (item === 'fails') throw new Error('the first');
+        await new Promise((resolve) => setImmediate(resolve));
+        ended = true;
+      },
+      () => false,
+    );
+    await expect(running).rejects.toThrow('the first');
+    expect(ended).toBe(true);
+  });
 });
 
 describe('a throttle', () => {

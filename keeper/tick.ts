@@ -194,18 +194,19 @@ export function createTicker(options: {
 
   /**
    * An unexpected fault is the order's own only where the journal can still be written: a full disk is nobody's fault
-   * among the orders, and must not put them into quarantine.
+   * among the orders, and must not put them into quarantine. Never throws: others are being sent, and a tick that ended
+   * before them would be followed by one that sends them again.
    */
   async function noteFault(jobKey: string, fault: unknown, { faults }: StoreFaults): Promise<void> {
     try {
       if (isOfStore(fault)) throw fault;
       await decide(context, jobKey, 'failed', 'unexpected fault');
+      await applyEvent(context, jobKey, { tag: 'failed', reason: 'unexpected fault' });
     } catch (error) {
       faults.push(error);
-      await applyEvent(context, jobKey, { tag: 'unavailable' });
-      return;
+      // expected: what cannot be written can often not be read either; the tick ends with the first fault
+      await applyEvent(context, jobKey, { tag: 'unavailable' }).catch(() => undefined);
     }
-    await applyEvent(context, jobKey, { tag: 'failed', reason: 'unexpected fault' });
   }
 
   /** The chain as the work is judged by: read again where a source tells of a much later block. */

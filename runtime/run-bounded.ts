@@ -1,6 +1,7 @@
 /**
  * Runs `work` over `items`, at most `width` at once, in their order; starts no more once `enough` says so, or one failed.
- * @throws what the first that failed threw, while those that were begun may still run
+ * What was begun has ended when this returns or throws: nobody may take up a work that still runs.
+ * @throws what the first that failed threw
  */
 export async function runBounded<T>(
   items: readonly T[],
@@ -9,18 +10,18 @@ export async function runBounded<T>(
   enough: () => boolean,
 ): Promise<void> {
   let next = 0;
-  let failed = false;
+  const failures: unknown[] = [];
   const worker = async (): Promise<void> => {
-    while (next < items.length && !failed && !enough()) {
+    while (next < items.length && failures.length === 0 && !enough()) {
       const item = items[next];
       next += 1;
       try {
         if (item !== undefined) await work(item);
       } catch (error) {
-        failed = true;
-        throw error;
+        failures.push(error);
       }
     }
   };
   await Promise.all(Array.from({ length: Math.min(width, items.length) }, worker));
+  if (failures.length > 0) throw failures[0];
 }

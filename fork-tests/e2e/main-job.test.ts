@@ -23,6 +23,7 @@ import {
   actionFromJson,
   sessionDomain,
 } from '../../contracts-abi/typed-data.ts';
+import { receiptOf } from '../chain/client.ts';
 import type { Role } from '../chain/seed/accounts.ts';
 import { type Fork, startFork } from '../harness/fork.ts';
 import { createStack, type Stack, until } from './stack.ts';
@@ -73,7 +74,7 @@ async function send(
   const hash = await fork
     .userClient(role)
     .sendTransaction({ ...request, gas: (estimate * 3n) / 2n });
-  const receipt = await fork.client.waitForTransactionReceipt({ hash });
+  const receipt = await receiptOf(fork.client, hash, 60_000);
   expect(receipt.status).toBe('success');
   return receipt;
 }

@@ -1,6 +1,7 @@
 import { erc20Abi } from 'viem';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { navOracleAbi } from '../../contracts-abi/generated/index.ts';
+import { receiptOf } from '../chain/client.ts';
 import { useFork } from './fork.ts';
 
 const fork = useFork();
@@ -80,7 +81,7 @@ describe('each test starts from the same state', () => {
         functionName: 'transfer',
         args: [fork.accounts.bob.account.address, 1_000_000n],
       });
-      await fork.client.waitForTransactionReceipt({ hash });
+      await receiptOf(fork.client, hash, 60_000);
       expect(await usdgOf('bob')).toBe(start + 1_000_000n);
       await fork.warp(3_600);
     },

@@ -10,6 +10,7 @@ import { USD } from '../../contracts-abi/constants.ts';
 import { limitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { type Action, actionDigest } from '../../contracts-abi/typed-data.ts';
 import { DURABLE_POINTS } from '../../runtime/sender/context.ts';
+import { receiptOf } from '../chain/client.ts';
 import type { Role } from '../chain/seed/accounts.ts';
 import { createStack, type ProcessName, type Stack, until } from '../e2e/stack.ts';
 import { type Fork, startFork } from '../harness/fork.ts';
@@ -230,7 +231,7 @@ it('kills the keeper: every due order is filled once and every fee arrived', asy
     await killWithWork('keeper', kill, give);
     const stop = await restart('keeper');
     for (const hash of given) {
-      const receipt = await fork.client.waitForTransactionReceipt({ hash, pollingInterval: 50 });
+      const receipt = await receiptOf(fork.client, hash, 60_000);
       const [event] = parseEventLogs({
         abi: limitEscrowAbi,
         eventName: 'LimitCreated',

@@ -20,6 +20,7 @@ import {
   coverDomain,
   sessionDomain,
 } from '../../contracts-abi/typed-data.ts';
+import { receiptOf } from '../chain/client.ts';
 import type { Role } from '../chain/seed/accounts.ts';
 import type { Fork } from '../harness/fork.ts';
 import { sellSwaps } from '../harness/trade.ts';
@@ -106,9 +107,9 @@ export async function openAgent(
 /** Fees are named: Anvil suggests a tip above its own fee cap, which viem refuses. */
 const PLAIN = { chain: null, maxFeePerGas: 2_000_000_000n, maxPriorityFeePerGas: 0n } as const;
 
-/** Mines (on chains without automine) and throws unless the transaction succeeded. */
+/** Waits until it is mined, within a minute; throws unless it succeeded. */
 export async function mine(fork: Fork, hash: Hex): Promise<void> {
-  const receipt = await fork.client.waitForTransactionReceipt({ hash, pollingInterval: 50 });
+  const receipt = await receiptOf(fork.client, hash, 60_000);
   if (receipt.status !== 'success') throw new Error(`${hash} reverted`);
 }
 

@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem';
 import { z } from 'zod';
 import { addressSchema, bytesSchema, uintStringSchema } from '../../runtime/schema.ts';
-import { estimateGas } from '../chain/client.ts';
+import { estimateGas, receiptOf } from '../chain/client.ts';
 import { devAccount, type Role } from '../chain/seed/accounts.ts';
 import type { DevWallet } from './open.ts';
 import { readInput } from './read-input.ts';
@@ -30,7 +30,7 @@ export async function sendCall(
   const { client } = wallet;
   const gas = ((await estimateGas(client, account.address, { to, data, value })) * 3n) / 2n;
   const hash = await client.sendTransaction({ account, to, data, value, gas });
-  const { status, gasUsed } = await client.waitForTransactionReceipt({ hash, timeout: 30_000 });
+  const { status, gasUsed } = await receiptOf(client, hash, 30_000);
   if (status !== 'success') {
     throw new Error(
       `transaction ${hash} was mined and reverted: the market moved past its limit; build the plan again`,
