@@ -98,7 +98,7 @@ function units(): string {
   return `## Units
 
 - Dollars are plain numbers: amountUsdg, nav, triggerNav, stopNav, tpNav, value, PnL.
-- Base units are integer strings: every *Wei, shares, minShares (1e18 a share); amountInUsdg, expectedUsdg, minOutUsdg, feeUsdg (USDG, 1e6 a dollar). Send sharesWei back unchanged; through floating point it overshoots the balance and reverts.
+- Base units are integer strings: every *Wei, shares, minShares (1e18 a share); amountInUsdg, expectedUsdg, minOutUsdg, feeUsdg (USDG, 1e6 a dollar). Send sharesWei back unchanged; through floating point it becomes another amount: above the balance it reverts, below it some shares stay unsold.
 - change24h, maxDrawdown, volatility are fractions: 0.012 is +1.2%. *Bps: 100 is 1%.`;
 }
 

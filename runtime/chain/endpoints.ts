@@ -22,6 +22,7 @@ import {
 } from './endpoint-chain.ts';
 import { EndpointHealth, Heads, type SeenHead, type Trouble } from './endpoint-health.ts';
 import type { Verdict } from './endpoint-verdict.ts';
+import { quantityOf } from './quantity.ts';
 
 export type ReadEndpoint = {
   /** Names it to an operator: no key in it. */
@@ -246,9 +247,4 @@ function headOf(call: ReadCall, result: unknown): SeenHead | null {
   const { number, timestamp } = result as { number?: unknown; timestamp?: unknown };
   const height = quantityOf(number);
   return height === null ? null : { number: height, seconds: quantityOf(timestamp) };
-}
-
-function quantityOf(value: unknown): number | null {
-  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,13}$/i.test(value)) return null;
-  return Number(value);
 }

@@ -1,5 +1,6 @@
 /** Whether what a node tells of logs is that: whole logs, of the blocks that were asked for. */
 import { BaseError } from 'viem';
+import { quantityOf } from './quantity.ts';
 
 /** Of blocks, both ends included; `Infinity` where they were not named by number. */
 export type BlockRange = { from: number; to: number };
@@ -15,7 +16,7 @@ export class MalformedLogs extends BaseError {
 export function rangeOf(params: unknown): BlockRange {
   const [filter] = Array.isArray(params) ? params : [];
   const { fromBlock, toBlock } = (filter ?? {}) as { fromBlock?: unknown; toBlock?: unknown };
-  return { from: numbered(fromBlock) ?? 0, to: numbered(toBlock) ?? Number.POSITIVE_INFINITY };
+  return { from: quantityOf(fromBlock) ?? 0, to: quantityOf(toBlock) ?? Number.POSITIVE_INFINITY };
 }
 
 /** @throws MalformedLogs where this is none of the logs that `params` ask for */
@@ -33,7 +34,7 @@ export function faultOfLogs(logs: unknown, { from, to }: BlockRange): string | n
     if (typeof log !== 'object' || log === null) return 'a log is no object';
     const { blockNumber } = log as { blockNumber?: unknown };
     if (blockNumber !== last) {
-      const block = numbered(blockNumber);
+      const block = quantityOf(blockNumber);
       if (block === null) return 'a log has no block number';
       if (block < from || block > to) return `a log of block ${block} was not asked for`;
       last = blockNumber;
@@ -62,11 +63,11 @@ function missingOf({
   if (!is(BYTES, data)) return 'data';
   if (!is(HASH, blockHash)) return 'block hash';
   if (!is(HASH, transactionHash)) return 'transaction hash';
-  if (numbered(logIndex) === null) return 'index';
+  if (quantityOf(logIndex) === null) return 'index';
   if (
     blockTimestamp !== undefined &&
     blockTimestamp !== null &&
-    numbered(blockTimestamp) === null
+    quantityOf(blockTimestamp) === null
   ) {
     return 'time that is one';
   }
@@ -75,10 +76,3 @@ function missingOf({
 
 const is = (pattern: RegExp, value: unknown): boolean =>
   typeof value === 'string' && pattern.test(value);
-
-/** Of a quantity as JSON-RPC writes it; null: it is none. */
-function numbered(quantity: unknown): number | null {
-  if (typeof quantity !== 'string' || !quantity.startsWith('0x')) return null;
-  const number = Number(quantity);
-  return Number.isSafeInteger(number) ? number : null;
-}
