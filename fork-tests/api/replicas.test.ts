@@ -154,6 +154,31 @@ describe('a server that falls silent', () => {
   });
 });
 
+describe('connections that fall silent, of a server that is well', () => {
+  test('are given up: what is asked next goes over new ones', async () => {
+    const gate = await startGate(await postgres.database('silent_connections'));
+    closing.push(() => gate.close());
+    const api = await launchApi(fork.url, fork.deployment, {
+      DATABASE_URL: gate.url,
+      INDEX_INTERVAL_MS: '200',
+    });
+    closing.push(async () => rmSync(api.folder, { recursive: true, force: true }));
+    closing.push(() => api.stop());
+    await api.settled();
+    await story.buy('alice', 2n * SHARE);
+    gate.silence();
+    const block = Number(await fork.client.getBlockNumber({ cacheTime: 0 }));
+    await story.exit('alice', SHARE, false);
+    await api.until(
+      `/v1/orders/${story.address('alice')}`,
+      ({ status, body }) => status === 200 && Number(body.asOfBlock) > block,
+      60_000,
+    );
+    await fork.client.mine({ blocks: 1 });
+    await api.until('/ready', ({ status }) => status === 200);
+  }, 120_000);
+});
+
 describe('a leader that was overtaken', () => {
   test('writes nothing, though it has not noticed', async () => {
     const database = await postgres.database('overtaken');

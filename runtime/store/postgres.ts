@@ -2,9 +2,9 @@
  * PostgreSQL for kysely through pg. One schema and one set of queries with SQLite, so columns are of the kinds both
  * read back alike: text for hashes and chain amounts, 8-byte integers (times, block numbers) as JavaScript numbers.
  */
-import { type Dialect, PostgresDialect } from 'kysely';
-import { Client, type CustomTypesConfig, Pool, types as pgTypes } from 'pg';
-import { within } from '../deadline.ts';
+import { type Dialect, PostgresDialect, type PostgresPoolClient } from 'kysely';
+import { Client, type CustomTypesConfig, Pool, type PoolClient, types as pgTypes } from 'pg';
+import { DeadlineError, within } from '../deadline.ts';
 import { StoreHeldError } from './errors.ts';
 
 /** Any constant will do, as long as every process of this product uses the same one. */
@@ -19,6 +19,11 @@ const types: CustomTypesConfig = {
 
 /** Far longer than any transaction of ours waits between two statements. */
 const IDLE_IN_TRANSACTION_MS = 5_000;
+
+/** The server ends a statement after so long, and says so. */
+const STATEMENT_MS = 15_000;
+/** A connection that says nothing for longer than that will not: what is asked of it next goes over a new one. */
+const ANSWER_MS = STATEMENT_MS + 2_000;
 
 /** What a server that may have fallen silent is given to end a connection in, and what is under way on others. */
 const END_MS = 1_000;
@@ -41,7 +46,8 @@ export function openPostgres(url: string, options: { readOnly?: boolean } = {}):
     connectionString: url,
     max: 10,
     connectionTimeoutMillis: 5_000,
-    statement_timeout: 15_000,
+    statement_timeout: STATEMENT_MS,
+    keepAlive: true,
     // A process that hangs within a transaction keeps its locks, the fence of a lead among them: the server ends it.
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     types,
@@ -57,8 +63,34 @@ export function openPostgres(url: string, options: { readOnly?: boolean } = {}):
     });
   }
   return new PostgresDialect({
-    pool: { connect: () => pool.connect(), end: () => endWithin(pool) },
+    pool: {
+      connect: async () => answering(await pool.connect()),
+      end: () => endWithin(pool),
+    },
   });
+}
+
+/**
+ * A connection of the pool that is given up once it does not answer: the server may be well, while what is between here
+ * and there has forgotten the connection. What was under way may have been done or not, as where one is cut.
+ */
+function answering(client: PoolClient): PostgresPoolClient {
+  let isSilent = false;
+  return {
+    query: async (text: string, values: readonly unknown[]) => {
+      try {
+        return await within(client.query(text, [...values]), ANSWER_MS, 'an answer of PostgreSQL');
+      } catch (error) {
+        if (error instanceof DeadlineError) {
+          isSilent = true;
+          client.connection.stream.destroy();
+        }
+        throw error;
+      }
+    },
+    release: () => client.release(isSilent),
+    // Its cursors are not used.
+  } as unknown as PostgresPoolClient;
 }
 
 /** Takes a session's advisory lock by its name, if nobody has it: `held`. */
