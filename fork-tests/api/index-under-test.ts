@@ -37,13 +37,13 @@ export type IndexOptions = {
 };
 
 export async function openIndex(
-  url: string,
+  url: string | readonly string[],
   deployment: Deployment,
   options: IndexOptions = {},
 ): Promise<IndexUnderTest> {
   const logger = createLogger('api', 'fatal');
   const client = createChainClient({
-    urls: [url],
+    urls: typeof url === 'string' ? [url] : url,
     timeoutMs: options.timeoutMs ?? 20_000,
     multicall3: deployment.multicall3,
     heldFrom: options.heldFrom ?? HELD_FROM,

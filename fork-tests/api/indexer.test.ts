@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SHARE, USD } from '../../contracts-abi/constants.ts';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { basketRegistryAbi } from '../../contracts-abi/generated/index.ts';
@@ -692,7 +692,9 @@ describe('an index that is interrupted', () => {
         { nth: 14 },
         {
           fault: 'rewrite',
-          rewrite: (reply) => {
+          rewrite: async (reply) => {
+            // The one after it was asked for ahead, or is about to be.
+            await vi.waitFor(() => expect(stuck?.hits ?? 1).toBe(1), STOP_MS);
             end();
             return reply;
           },

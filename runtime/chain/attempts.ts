@@ -21,6 +21,8 @@ export type AttemptOptions<E extends Attempted> = {
   /** Takes note of what a failure says of the endpoint. */
   judge: (endpoint: E, error: unknown) => Verdict;
   onAnswer: (endpoint: E, result: unknown) => void;
+  /** Whether the answer says no more than that this endpoint does not have it: it counts where nobody says more. */
+  isAbsence: (result: unknown) => boolean;
   lateError: () => Error;
   /** Whether a fault says something of the call, not of the connection alone: it is thrown before one that does not. */
   tellsOfCall: (error: unknown) => boolean;
@@ -31,6 +33,7 @@ const AGAIN_AFTER_MS = 100;
 
 /**
  * Asks the endpoints in this order, the next one when one fails or is silent; the first answer counts.
+ * An answer counts before an absence, and that before what others throw.
  * @throws a refusal before a fault; `lateError` at the deadline
  */
 export async function attempt<E extends Attempted>(
@@ -56,6 +59,7 @@ class Attempts<E extends Attempted> {
   readonly #ending = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
   #refusal: { error: unknown } | null = null;
+  #absence: { result: unknown } | null = null;
   #fault: unknown = null;
   #isRepeat = false;
   #isLate = false;
@@ -94,16 +98,17 @@ class Attempts<E extends Attempted> {
     this.#timers.add(setTimeout(then, ms));
   }
 
-  /** After a failure. */
+  /** After a failure, or an absence. */
   #next(): void {
-    // What one refuses must not be answered from the past, nor waited for where nobody answers.
-    if (this.#refusal !== null) {
+    // What one refuses or does not have must not be answered from the past, nor waited for where nobody answers.
+    if (this.#refusal !== null || this.#absence !== null) {
       const { method } = this.#call;
       this.#queue = this.#queue.filter((one) => one.health.well && !one.pausedFor(method));
     }
     const next = this.#queue.shift();
     if (next !== undefined) return this.#ask(next);
     if (this.#open.size > 0) return;
+    if (this.#absence !== null) return this.#resolve(this.#absence.result);
     if (this.#refusal !== null) return this.#reject(this.#refusal.error);
     if (this.#isRepeat) return this.#reject(this.#fault);
     // One broken connection proves nothing: each of them once more.
@@ -144,7 +149,9 @@ class Attempts<E extends Attempted> {
     this.#open.delete(endpoint);
     this.#blameSilent();
     this.#options.onAnswer(endpoint, result);
-    this.#resolve(result);
+    if (!this.#options.isAbsence(result)) return this.#resolve(result);
+    this.#absence ??= { result };
+    this.#next();
   }
 
   #failed(endpoint: E, error: unknown): void {

@@ -15,10 +15,11 @@ import { CHAIN_ID } from '../../contracts-abi/constants.ts';
 import { faultLine } from '../fault-line.ts';
 import { type Logger, redactUrl } from '../logger.ts';
 import { OperatorError } from '../operator-error.ts';
+import { checkingAnswers } from './answer-shape.ts';
 import type { ChainVerdict } from './endpoint-chain.ts';
 import { Endpoints } from './endpoints.ts';
 import { verdictOf } from './endpoint-verdict.ts';
-import { checkingLogs, httpHoldingLogs } from './held-logs.ts';
+import { httpHoldingLogs } from './held-logs.ts';
 import { keepAliveFetch } from './keep-alive-fetch.ts';
 import { saysNothingOfTheRange } from './read-logs.ts';
 
@@ -79,7 +80,7 @@ function overNode(
 ): Transport {
   const own = { ...config, ...OVER_NODE };
   return heldFrom === undefined
-    ? checkingLogs(http(url, own))
+    ? checkingAnswers(http(url, own))
     : httpHoldingLogs(url, own, heldFrom);
 }
 

@@ -112,6 +112,11 @@ export class Heads {
     return shown === undefined ? Number.POSITIVE_INFINITY : this.#clock() - shown.at;
   }
 
+  /** The head that the endpoint has shown last, however long ago; -1: none. */
+  lastOf(endpoint: number): number {
+    return this.#shown.get(endpoint)?.number ?? -1;
+  }
+
   /** Takes note of a head; returns the endpoints that are seen to be behind another one now. */
   saw(endpoint: number, head: SeenHead): number[] {
     const now = this.#clock();

@@ -7,12 +7,15 @@ import {
   TimeoutError,
 } from 'viem';
 import type { Trouble } from './endpoint-health.ts';
+import { NotThereYet } from './log-shape.ts';
 
 export type Verdict =
   /** The call ran and reverted: any other endpoint would say the same. */
   | { tag: 'reverted' }
   /** The endpoint answers; this call it refuses, which another one may not. */
   | { tag: 'refused' }
+  /** It does not have yet what is asked for, which says nothing against it. */
+  | { tag: 'lacking' }
   | Trouble;
 
 const EXECUTION_REVERTED = 3;
@@ -23,6 +26,7 @@ const REFUSED_FORM: ReadonlySet<number> = new Set([400, 405, 413, 415]);
 
 /** @param method the code of a rate limit is, for logs, that of a range with too many of them */
 export function verdictOf(error: unknown, method: string): Verdict {
+  if (error instanceof NotThereYet) return { tag: 'lacking' };
   if (!(error instanceof BaseError)) return { tag: 'fault' };
   const found = error.walk(
     (cause) =>

@@ -5,12 +5,14 @@
  * 2. Nobody's call pays twice for the same trouble: an endpoint that was silent or broken is left alone for a while,
  *    and then tried by a probe.
  * 3. An endpoint that answers from the past is not asked while a fresher one answers, nor instead of one that refuses.
+ *    Of logs none answers whose head is below their last block: it would leave out what it does not have.
  * 4. An endpoint of another chain answers nothing, nor one that lacks our contract: both are asked for before its first
  *    use and after each pause.
  * 5. Nothing runs by itself: endpoints are compared in the wake of calls, one call each in five seconds.
  */
 import { steadyNow } from '../clock.ts';
 import type { Logger } from '../logger.ts';
+import { blockAskedFor } from './answer-shape.ts';
 import { type Attempted, attempt, type ReadCall } from './attempts.ts';
 import {
   anyServes,
@@ -22,6 +24,7 @@ import {
 } from './endpoint-chain.ts';
 import { EndpointHealth, Heads, type SeenHead, type Trouble } from './endpoint-health.ts';
 import type { Verdict } from './endpoint-verdict.ts';
+import { NotThereYet, rangeOf } from './log-shape.ts';
 import { quantityOf } from './quantity.ts';
 
 export type ReadEndpoint = {
@@ -54,21 +57,33 @@ const HEAD_KNOWN_MS = 200;
 const PROBE_MS = 3_000;
 
 const LOGS = 'eth_getLogs';
+const HEIGHT: ReadCall = { method: 'eth_blockNumber', params: [] };
 const LATEST: ReadCall = { method: 'eth_getBlockByNumber', params: ['latest', false] };
+
+type Ask = (call: ReadCall) => Promise<unknown>;
 
 class Endpoint implements Attempted {
   readonly index: number;
   readonly name: string;
   readonly ask: ReadEndpoint['ask'];
   readonly health: EndpointHealth;
-  /** Of its logs by themselves: a gateway may break their long answers and no others. */
+  /**
+   * Of its logs by themselves: a gateway may break their long answers and no others, and the head must not be read from
+   * an endpoint that lags because of that.
+   */
   readonly logs: EndpointHealth;
   readonly chain: EndpointChain;
   readonly #logger: Logger | undefined;
   #told = true;
   probing = false;
 
-  constructor(index: number, { name, ask }: ReadEndpoint, options: EndpointsOptions) {
+  /** @param reaches see {@link Endpoints}; `ask` is this one's */
+  constructor(
+    index: number,
+    { name, ask }: ReadEndpoint,
+    options: EndpointsOptions,
+    reaches: (endpoint: Endpoint, block: number, ask: Ask) => Promise<boolean>,
+  ) {
     this.index = index;
     this.name = name;
     this.chain = new EndpointChain(
@@ -83,6 +98,10 @@ class Endpoint implements Attempted {
     this.ask = async (call, signal) => {
       const belongs = await this.chain.check();
       if (belongs !== 'right') throw new Error(`${name} ${NOT_USED[belongs]}`);
+      const last = call.method === LOGS ? rangeOf(call.params).to : Number.NEGATIVE_INFINITY;
+      if (Number.isFinite(last) && !(await reaches(this, last, (first) => ask(first, signal)))) {
+        throw new NotThereYet(name, last);
+      }
       return await ask(call, signal);
     };
     const clock = options.clock ?? steadyNow;
@@ -98,10 +117,9 @@ class Endpoint implements Attempted {
   }
 
   failed(trouble: Trouble, method: string): void {
-    this.health.failed(trouble);
-    if (method === LOGS) this.logs.failed(trouble);
+    (method === LOGS ? this.logs : this.health).failed(trouble);
+    if (this.health.paused) this.chain.doubt();
     if (this.pausedFor(method)) {
-      this.chain.doubt();
       this.#tell(false, 'an RPC endpoint is left alone for a while', { why: trouble.tag });
     }
   }
@@ -133,8 +151,11 @@ export class Endpoints {
   constructor(options: EndpointsOptions) {
     this.#options = options;
     this.#clock = options.clock ?? steadyNow;
-    this.#all = options.endpoints.map((endpoint, index) => new Endpoint(index, endpoint, options));
     this.#heads = new Heads(this.#clock);
+    this.#all = options.endpoints.map(
+      (endpoint, index) =>
+        new Endpoint(index, endpoint, options, (...asked) => this.#reaches(...asked)),
+    );
   }
 
   /** Asks every endpoint for its chain; does not wait for the silent ones where one serves it. */
@@ -155,9 +176,11 @@ export class Endpoints {
         return verdict;
       },
       onAnswer: (endpoint, result) => {
-        endpoint.answered(call.method);
+        if (this.#belies(endpoint, call, result)) endpoint.failed({ tag: 'fault' }, call.method);
+        else endpoint.answered(call.method);
         this.#noteHead(endpoint, call, result);
       },
+      isAbsence: (result) => result === null && blockAskedFor(call) !== null,
       lateError: () => this.#options.lateError(call),
       tellsOfCall: this.#options.tellsOfCall ?? (() => false),
     });
@@ -218,6 +241,20 @@ export class Endpoints {
     }
   }
 
+  /** Whether the endpoint has the block by the head that it has shown, or shows when it is asked. */
+  async #reaches(endpoint: Endpoint, block: number, ask: Ask): Promise<boolean> {
+    if (this.#heads.lastOf(endpoint.index) >= block) return true;
+    this.#noteHead(endpoint, HEIGHT, await ask(HEIGHT));
+    return this.#heads.lastOf(endpoint.index) >= block;
+  }
+
+  /** Whether it does not have a block that is below the head which it has shown itself. */
+  #belies({ index }: Endpoint, call: ReadCall, result: unknown): boolean {
+    if (result !== null) return false;
+    const block = blockAskedFor(call);
+    return typeof block === 'number' && block <= this.#heads.lastOf(index);
+  }
+
   #noteHead({ index }: Endpoint, call: ReadCall, result: unknown): void {
     const head = headOf(call, result);
     if (head === null) return;
@@ -227,6 +264,7 @@ export class Endpoints {
 
 /** What an answer or a refusal says of who gave it. */
 function note(endpoint: Endpoint, verdict: Verdict, method: string): void {
+  if (verdict.tag === 'lacking') return;
   if (verdict.tag === 'reverted' || verdict.tag === 'refused') endpoint.answered(method);
   else endpoint.failed(verdict, method);
 }

@@ -10,6 +10,7 @@ import {
   type Transport,
 } from 'viem';
 import { steadyNow } from '../clock.ts';
+import { checkingAnswers } from './answer-shape.ts';
 import { fetchWith, textOf } from './keep-alive-fetch.ts';
 import { type BlockRange, checkLogs, faultOfLogs, rangeOf } from './log-shape.ts';
 
@@ -60,7 +61,7 @@ export function httpHoldingLogs(
   config: HttpTransportConfig,
   heldFrom: number,
 ): Transport {
-  const plain = checkingLogs(http(url, config));
+  const plain = checkingAnswers(http(url, config));
   let waryUntil = Number.NEGATIVE_INFINITY;
   return (parameters) => {
     const transport = plain(parameters);
@@ -95,20 +96,6 @@ export function httpHoldingLogs(
       return isHeld ? askLogs(call, options) : ask(call, options);
     };
     return { ...transport, request: request as EIP1193RequestFn };
-  };
-}
-
-/** What is no list of the logs asked for is the endpoint's fault. */
-export function checkingLogs(transport: Transport): Transport {
-  return (parameters) => {
-    const made = transport(parameters);
-    const ask = made.request as Ask;
-    const request: Ask = async (call, options) => {
-      const result = await ask(call, options);
-      if (call.method === 'eth_getLogs') checkLogs(result, call.params);
-      return result;
-    };
-    return { ...made, request: request as EIP1193RequestFn };
   };
 }
 

@@ -10,7 +10,8 @@ import {
 } from 'viem';
 import { HeldLogs, parseLogs } from './held-logs.ts';
 import { AnswerCutOff } from './keep-alive-fetch.ts';
-import { MalformedLogs } from './log-shape.ts';
+import { MalformedLogs, NotThereYet } from './log-shape.ts';
+import { quantityOf } from './quantity.ts';
 
 export type IndexedLog = {
   /** Lower case, as in every table that does not say otherwise. */
@@ -101,12 +102,13 @@ export function inChainOrder(a: IndexedLog, b: IndexedLog): number {
 }
 
 /**
- * No connection, a rate limit, or logs that are none: asking for less would not help. It may where an answer breaks off
- * or cannot be parsed: a gateway between may let no more through.
+ * No connection, a rate limit, a node that lags, or logs with something wrong in them: asking for less would not help.
+ * It may where an answer breaks off, cannot be parsed or is no list: a gateway between may let no more through.
  */
 export function saysNothingOfTheRange(error: unknown): boolean {
   if (!(error instanceof BaseError)) return false;
-  if (error instanceof MalformedLogs) return true;
+  if (error instanceof MalformedLogs) return error.isList;
+  if (error instanceof NotThereYet) return true;
   const fault = error.walk((cause) => cause instanceof HttpRequestError);
   if (!(fault instanceof HttpRequestError)) return false;
   if (fault.status !== undefined) return fault.status === 429;
@@ -126,25 +128,31 @@ async function blockTimes(
   return times;
 }
 
+type BlockId = { block: number; hash: Hex };
+
 /** Unix seconds by block as the logs tell them, and the blocks, in order, whose time they do not tell. */
 export function timesTold(logs: readonly RpcLog[]): {
   times: Map<number, number>;
-  untold: number[];
+  untold: BlockId[];
 } {
   const times = new Map<number, number>();
-  const untold = new Set<number>();
+  const untold = new Map<number, BlockId>();
   let last: RpcLog['blockNumber'] = null;
   for (const log of logs) {
     // Most are of the block of the one before.
     if (log.blockNumber === last) continue;
     last = log.blockNumber;
     const block = Number(last);
-    if (typeof log.blockTimestamp === 'string') times.set(block, Number(log.blockTimestamp));
-    else untold.add(block);
+    const time = quantityOf(log.blockTimestamp);
+    // Nodes that do not know it write zero.
+    if (time !== null && time > 0) times.set(block, time);
+    else untold.set(block, { block, hash: log.blockHash ?? '0x' });
   }
   return {
     times,
-    untold: [...untold].filter((block) => !times.has(block)).sort((a, b) => a - b),
+    untold: [...untold.values()]
+      .filter(({ block }) => !times.has(block))
+      .sort((a, b) => a.block - b.block),
   };
 }
 
@@ -154,32 +162,32 @@ const HEADERS_AT_ONCE = 10;
 /** Blocks between two of the same second are of that second too, so that few headers are read. */
 async function fillTimes(
   client: PublicClient,
-  blocks: readonly number[],
+  blocks: readonly BlockId[],
   times: Map<number, number>,
 ): Promise<void> {
-  const [first] = blocks;
-  const last = blocks.at(-1);
-  if (first === undefined || last === undefined) return;
-  const [opens, closes] = await Promise.all([timeOf(client, first), timeOf(client, last)]);
-  times.set(first, opens).set(last, closes);
+  const read = async (at: BlockId | undefined): Promise<void> => {
+    if (at !== undefined) times.set(at.block, await timeOf(client, at));
+  };
+  const timeAt = (index: number): number | undefined => times.get(blocks[index]?.block ?? -1);
+  await Promise.all([read(blocks[0]), read(blocks.at(-1))]);
   const spans = [{ low: 0, high: blocks.length - 1 }];
   const halve = async ({ low, high }: { low: number; high: number }): Promise<void> => {
-    const from = times.get(blocks[low] ?? 0) ?? 0;
+    const from = timeAt(low);
     const inner = blocks.slice(low + 1, high);
-    if (inner.length === 0) return;
-    if (from === times.get(blocks[high] ?? 0)) {
-      for (const block of inner) times.set(block, from);
+    if (inner.length === 0 || from === undefined) return;
+    if (from === timeAt(high)) {
+      for (const { block } of inner) times.set(block, from);
       return;
     }
     const middle = (low + high) >> 1;
-    const block = blocks[middle] ?? 0;
-    times.set(block, await timeOf(client, block));
+    await read(blocks[middle]);
     spans.push({ low, high: middle }, { low: middle, high });
   };
   while (spans.length > 0) await Promise.all(spans.splice(-HEADERS_AT_ONCE).map(halve));
 }
 
-async function timeOf(client: PublicClient, block: number): Promise<number> {
-  const { timestamp } = await client.getBlock({ blockNumber: BigInt(block) });
+/** By hash: at its height another block may stand, and an endpoint of another fork would tell that one's time. */
+async function timeOf(client: PublicClient, { hash }: BlockId): Promise<number> {
+  const { timestamp } = await client.getBlock({ blockHash: hash });
   return Number(timestamp);
 }

@@ -1,0 +1,245 @@
+/**
+ * Endpoints that answer with status 200 what no node may, or from behind, beside one that is well: the rows are those of
+ * a clean sync all the same, and the index goes on (field cases 37 and 39).
+ */
+import { numberToHex } from 'viem';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { SHARE, USD } from '../../contracts-abi/constants.ts';
+import { useFork } from '../harness/fork.ts';
+import { type Proxy, type RpcReply, startProxy } from '../proxy/proxy.ts';
+import { type IndexOptions, type IndexUnderTest, openIndex } from './index-under-test.ts';
+import { Story } from './story.ts';
+
+const fork = useFork();
+const story = new Story(fork);
+/** Asked first; each test says what is wrong with it. */
+let bad: Proxy;
+let good: Proxy;
+let head = 0;
+const open: IndexUnderTest[] = [];
+
+/** Told once: each test starts from its end. */
+beforeAll(async () => {
+  await story.buy('alice', 6n * SHARE);
+  await story.sessionBuy(await story.agent('carol'), 50n, USD / 4n);
+  for (let index = 0; index < 12; index += 1) {
+    await story.exit('alice', SHARE / 5n, false);
+    await story.transfer('alice', story.address('bob'), SHARE / 20n);
+    await fork.client.mine({ blocks: 5, interval: 1 });
+  }
+});
+beforeEach(async () => {
+  bad = await startProxy(fork.url);
+  good = await startProxy(fork.url);
+  head = await headNow();
+});
+afterEach(async () => {
+  for (const index of open.splice(0)) await index.close();
+  await bad.stop();
+  await good.stop();
+});
+
+const headNow = async (): Promise<number> =>
+  Number(await fork.client.getBlockNumber({ cacheTime: 0 }));
+
+async function index(
+  urls: readonly string[] = [bad.url, good.url],
+  options: IndexOptions = {},
+): Promise<IndexUnderTest> {
+  const opened = await openIndex(urls, fork.deployment, { timeoutMs: 2_000, ...options });
+  open.push(opened);
+  return opened;
+}
+
+/** Syncs, as the process does every now and then, until the rows reach the head of the chain. */
+async function expectCleanRows(reading: IndexUnderTest): Promise<void> {
+  const newest = await headNow();
+  await vi.waitFor(
+    async () => {
+      await reading.sync();
+      expect(reading.indexer.height).toBe(newest);
+    },
+    { timeout: 30_000, interval: 100 },
+  );
+  const clean = await index([fork.url]);
+  await clean.catchUp();
+  expect(await reading.dump()).toBe(await clean.dump());
+}
+
+type Range = { fromBlock: string; toBlock: string };
+type RpcLog = Record<string, unknown> & { blockNumber: string };
+type RpcBlock = Record<string, unknown> & { number: string; timestamp: string };
+
+const spanOf = ([range]: unknown[]): number => {
+  const { fromBlock, toBlock } = range as Range;
+  return Number(toBlock) - Number(fromBlock) + 1;
+};
+const isLatest = ([tag]: unknown[]): boolean => tag === 'latest';
+const isNumbered = (params: unknown[]): boolean => !isLatest(params);
+
+/** Changes what is answered, where there is an answer. */
+function rewrite(change: (result: never) => unknown) {
+  return {
+    fault: 'rewrite' as const,
+    rewrite: (reply: RpcReply): RpcReply =>
+      reply.result === null || reply.result === undefined
+        ? reply
+        : { ...reply, result: change(reply.result as never) },
+  };
+}
+const rewriteBlock = (change: (block: RpcBlock) => RpcBlock | null) => rewrite(change);
+const rewriteLogs = (change: (log: RpcLog, at: number) => RpcLog) =>
+  rewrite((logs: RpcLog[]) => logs.map(change));
+
+/** As a replica answers that has the chain up to this block and takes what is beyond for empty. */
+function lagBehind(endpoint: Proxy, at: number): void {
+  endpoint.on('eth_blockNumber', {}, { fault: 'result', result: numberToHex(at) });
+  endpoint.on(
+    'eth_getBlockByNumber',
+    {},
+    rewriteBlock((block) => (Number(block.number) > at ? null : block)),
+  );
+  endpoint.on('eth_getBlockByNumber', { where: isLatest }, { fault: 'stale', blocks: head - at });
+  endpoint.on(
+    'eth_getLogs',
+    {},
+    rewrite((logs: RpcLog[]) => logs.filter(({ blockNumber }) => Number(blockNumber) <= at)),
+  );
+}
+
+describe('beside a replica that lags,', () => {
+  test.each([1, 2])(
+    'one fault of logs, the %i. time they are asked for, loses none',
+    async (nth) => {
+      lagBehind(good, head - 40);
+      const fault = bad.on('eth_getLogs', { nth }, { fault: 'http', status: 502 });
+      await expectCleanRows(await index());
+      expect(fault.hits).toBe(1);
+    },
+  );
+
+  test('long answers that never come lose none', async () => {
+    lagBehind(good, head - 40);
+    const nothing = bad.on(
+      'eth_getLogs',
+      { where: (params) => spanOf(params) > 16 },
+      { fault: 'result', result: null },
+    );
+    await expectCleanRows(await index());
+    expect(nothing.hits).toBeGreaterThan(0);
+  });
+
+  test('logs that are none at all are not made up for by those that it has not', async () => {
+    lagBehind(good, head - 40);
+    bad.on('eth_getLogs', {}, { fault: 'result', result: null });
+    const reading = await index();
+    for (let run = 0; run < 5; run += 1) await reading.sync().catch(() => undefined);
+    expect(reading.indexer.height).toBeLessThanOrEqual(head - 40);
+    bad.clear();
+    await expectCleanRows(reading);
+  });
+});
+
+describe('an endpoint that breaks later is left for one that is well:', () => {
+  test.each<[string, string, { where?: typeof isLatest }, unknown]>([
+    ['null to everything', '*', {}, null],
+    ['nothing to everything', '*', {}, undefined],
+    ['null for every block', 'eth_getBlockByNumber', {}, null],
+    ['null for every block but the newest', 'eth_getBlockByNumber', { where: isNumbered }, null],
+    ['an empty object for the newest block', 'eth_getBlockByNumber', { where: isLatest }, {}],
+  ])('%s', async (_what, method, match, result) => {
+    const reading = await index();
+    await expectCleanRows(reading);
+    const broken = bad.on(method, match, { fault: 'result', result });
+    await story.exit('alice', SHARE / 5n, false);
+    await expectCleanRows(reading);
+    expect(broken.hits).toBeGreaterThan(0);
+  });
+
+  test('a newest block without its hash', async () => {
+    const reading = await index();
+    await expectCleanRows(reading);
+    bad.on(
+      'eth_getBlockByNumber',
+      { where: isLatest },
+      rewriteBlock((block) => ({ ...block, hash: undefined })),
+    );
+    await story.exit('alice', SHARE / 5n, false);
+    await expectCleanRows(reading);
+  });
+
+  test('a newest block far beyond the chain', async () => {
+    const reading = await index();
+    await expectCleanRows(reading);
+    const beyond = bad.on(
+      'eth_getBlockByNumber',
+      { where: isLatest },
+      rewriteBlock((block) => ({
+        ...block,
+        number: numberToHex(Number(block.number) + 1_000),
+        hash: `0x${'ef'.repeat(32)}`,
+      })),
+    );
+    await story.exit('alice', SHARE / 5n, false);
+    await expectCleanRows(reading);
+    expect(beyond.hits).toBeGreaterThan(0);
+  });
+});
+
+test.each([
+  ['null', null],
+  ['no bytes', '0x'],
+])(
+  'an endpoint that answers calls with %s is left before the first read',
+  async (_what, result) => {
+    bad.on('eth_call', {}, { fault: 'result', result });
+    await expectCleanRows(await index());
+  },
+);
+
+describe('logs that contradict themselves are asked for elsewhere:', () => {
+  test.each<[string, (log: RpcLog, at: number) => RpcLog]>([
+    ['all with one index', (log) => ({ ...log, logIndex: '0x0' })],
+    [
+      'blocks of two hashes',
+      (log, at) => (at % 5 === 4 ? { ...log, blockHash: `0x${'ee'.repeat(32)}` } : log),
+    ],
+    [
+      'blocks of two times',
+      (log, at) =>
+        at % 3 === 1
+          ? { ...log, blockTimestamp: numberToHex(Number(log.blockTimestamp) + 5) }
+          : log,
+    ],
+  ])('%s', async (_what, change) => {
+    const bent = bad.on('eth_getLogs', {}, rewriteLogs(change));
+    await expectCleanRows(await index());
+    expect(bent.hits).toBeGreaterThan(0);
+  });
+});
+
+describe("the time of a block is read from its header where a log doesn't tell it:", () => {
+  test.each<[string, (log: RpcLog) => RpcLog]>([
+    ['a number', (log) => ({ ...log, blockTimestamp: Number(log.blockTimestamp) })],
+    ['zero', (log) => ({ ...log, blockTimestamp: '0x0' })],
+    ['nothing', (log) => ({ ...log, blockTimestamp: undefined })],
+  ])('%s', async (_what, change) => {
+    bad.on('eth_getLogs', {}, rewriteLogs(change));
+    await expectCleanRows(await index([bad.url]));
+    expect(bad.counts().eth_getBlockByHash).toBeGreaterThan(0);
+  });
+});
+
+test('ranges that are answered with no list at all are asked for in parts, by one endpoint or two', async () => {
+  for (const urls of [[bad.url], [bad.url, good.url]]) {
+    for (const endpoint of [bad, good]) {
+      endpoint.clear();
+      endpoint.on(
+        'eth_getLogs',
+        { where: (params) => spanOf(params) > 10 },
+        { fault: 'result', result: {} },
+      );
+    }
+    await expectCleanRows(await index(urls));
+  }
+});
