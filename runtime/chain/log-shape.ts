@@ -118,7 +118,7 @@ const isSameLog = (a: Record<string, unknown>, b: Record<string, unknown>): bool
 
 /** As every node writes them; topics are compared as text. */
 export const HASH = /^0x[0-9a-f]{64}$/;
-export const BYTES = /^0x(?:[0-9a-f]{2})*$/i;
+const BYTES = /^0x(?:[0-9a-f]{2})*$/i;
 const ADDRESS = /^0x[0-9a-f]{40}$/i;
 
 function missingOf({
