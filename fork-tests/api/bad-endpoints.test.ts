@@ -91,15 +91,22 @@ const rewriteBlock = (change: (block: RpcBlock) => RpcBlock | null) => rewrite(c
 const rewriteLogs = (change: (log: RpcLog, at: number) => RpcLog) =>
   rewrite((logs: RpcLog[]) => logs.map(change));
 
+const NO_SUCH_METHOD = {
+  fault: 'error',
+  code: -32_601,
+  message: 'the method does not exist',
+  forwarded: false,
+} as const;
+
 /** As a replica answers that has the chain up to this block and takes what is beyond for empty. */
-function lagBehind(endpoint: Proxy, at: number): void {
+function lagBehind(endpoint: Proxy, at: number, newest = head): void {
   endpoint.on('eth_blockNumber', {}, { fault: 'result', result: numberToHex(at) });
   endpoint.on(
     'eth_getBlockByNumber',
     {},
     rewriteBlock((block) => (Number(block.number) > at ? null : block)),
   );
-  endpoint.on('eth_getBlockByNumber', { where: isLatest }, { fault: 'stale', blocks: head - at });
+  endpoint.on('eth_getBlockByNumber', { where: isLatest }, { fault: 'stale', blocks: newest - at });
   endpoint.on(
     'eth_getLogs',
     {},
@@ -133,10 +140,58 @@ describe('beside a replica that lags,', () => {
     lagBehind(good, head - 40);
     bad.on('eth_getLogs', {}, { fault: 'result', result: null });
     const reading = await index();
-    for (let run = 0; run < 5; run += 1) await reading.sync().catch(() => undefined);
+    await reading.sync().catch(() => undefined);
     expect(reading.indexer.height).toBeLessThanOrEqual(head - 40);
     bad.clear();
     await expectCleanRows(reading);
+  });
+});
+
+describe('an endpoint', () => {
+  test('whose address goes over to a replica that lags, just as logs are asked for, loses none', async () => {
+    const reading = await index();
+    await expectCleanRows(reading);
+    const before = head;
+    // More than is read again at each run.
+    for (let round = 0; round < 4; round += 1) {
+      await story.transfer('alice', story.address('bob'), SHARE / 50n);
+      await fork.client.mine({ blocks: 20, interval: 1 });
+    }
+    const newest = await headNow();
+    const turned = bad.on(
+      'eth_getLogs',
+      { nth: 1 },
+      rewrite((logs: RpcLog[]) => {
+        lagBehind(bad, before, newest);
+        return logs.filter(({ blockNumber }) => Number(blockNumber) <= before);
+      }),
+    );
+    await expectCleanRows(reading);
+    expect(turned.hits).toBe(1);
+  });
+
+  test('that tells no logs at all has them told by one that is a moment late', async () => {
+    bad.on('eth_getLogs', {}, NO_SUCH_METHOD);
+    const late = good.on(
+      'eth_getBlockByNumber',
+      { where: isLatest, times: 3 },
+      { fault: 'stale', blocks: 2 },
+    );
+    const reading = await index();
+    await reading.sync();
+    expect(reading.indexer.height).toBe(head);
+    expect(late.hits).toBe(3);
+  });
+
+  test('that tells no logs at all does not hide that another cuts long answers', async () => {
+    bad.on('eth_getLogs', {}, NO_SUCH_METHOD);
+    const cut = good.on(
+      'eth_getLogs',
+      { where: (params) => spanOf(params) > 10 },
+      { fault: 'result', result: null },
+    );
+    await expectCleanRows(await index());
+    expect(cut.hits).toBeGreaterThan(0);
   });
 });
 
@@ -219,9 +274,13 @@ describe('logs that contradict themselves are asked for elsewhere:', () => {
 });
 
 describe("the time of a block is read from its header where a log doesn't tell it:", () => {
-  test.each<[string, (log: RpcLog) => RpcLog]>([
+  test.each<[string, (log: RpcLog, at: number) => RpcLog]>([
     ['a number', (log) => ({ ...log, blockTimestamp: Number(log.blockTimestamp) })],
     ['zero', (log) => ({ ...log, blockTimestamp: '0x0' })],
+    [
+      'nothing, now and then',
+      (log, at) => (at % 2 === 0 ? log : { ...log, blockTimestamp: undefined }),
+    ],
     ['nothing', (log) => ({ ...log, blockTimestamp: undefined })],
   ])('%s', async (_what, change) => {
     bad.on('eth_getLogs', {}, rewriteLogs(change));

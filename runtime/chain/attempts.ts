@@ -34,7 +34,7 @@ const AGAIN_AFTER_MS = 100;
 /**
  * Asks the endpoints in this order, the next one when one fails or is silent; the first answer counts.
  * An answer counts before an absence, and that before what others throw.
- * @throws a refusal before a fault; `lateError` at the deadline
+ * @throws a refusal before a fault; `lateError` at the deadline where there is neither
  */
 export async function attempt<E extends Attempted>(
   call: ReadCall,
@@ -80,7 +80,8 @@ class Attempts<E extends Attempted> {
     });
     this.#after(timeoutMs, () => {
       for (const endpoint of this.#open.keys()) endpoint.failed({ tag: 'late' }, this.#call.method);
-      this.#reject(lateError());
+      if (this.#absence !== null) this.#resolve(this.#absence.result);
+      else this.#reject(this.#refusal === null ? lateError() : this.#worst(this.#refusal.error));
     });
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -103,13 +104,17 @@ class Attempts<E extends Attempted> {
     // What one refuses or does not have must not be answered from the past, nor waited for where nobody answers.
     if (this.#refusal !== null || this.#absence !== null) {
       const { method } = this.#call;
-      this.#queue = this.#queue.filter((one) => one.health.well && !one.pausedFor(method));
+      // Where one can answer no such call at all, those are asked that are left alone for theirs.
+      const isLast = this.#refusal !== null && !this.#tells(this.#refusal.error);
+      this.#queue = this.#queue.filter(
+        (one) => one.health.well && (isLast || !one.pausedFor(method)),
+      );
     }
     const next = this.#queue.shift();
     if (next !== undefined) return this.#ask(next);
     if (this.#open.size > 0) return;
     if (this.#absence !== null) return this.#resolve(this.#absence.result);
-    if (this.#refusal !== null) return this.#reject(this.#refusal.error);
+    if (this.#refusal !== null) return this.#reject(this.#worst(this.#refusal.error));
     if (this.#isRepeat) return this.#reject(this.#fault);
     // One broken connection proves nothing: each of them once more.
     this.#isRepeat = true;
@@ -151,6 +156,7 @@ class Attempts<E extends Attempted> {
     this.#options.onAnswer(endpoint, result);
     if (!this.#options.isAbsence(result)) return this.#resolve(result);
     this.#absence ??= { result };
+    this.#after(this.#options.patienceMs, () => this.#resolve(result));
     this.#next();
   }
 
@@ -167,6 +173,12 @@ class Attempts<E extends Attempted> {
       this.#fault = error;
     }
     this.#next();
+  }
+
+  /** A refusal, but that a fault which says something of the call goes before one which does not. */
+  #worst(refusal: unknown): unknown {
+    const hides = this.#fault !== null && this.#tells(this.#fault) && !this.#tells(refusal);
+    return hides ? this.#fault : refusal;
   }
 
   #tells(fault: unknown): boolean {

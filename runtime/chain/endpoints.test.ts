@@ -21,7 +21,7 @@ class Faulty extends Error {
   }
 }
 
-type Behaviour = 'answers' | 'hangs' | Verdict | { slowMs: number };
+type Behaviour = 'answers' | 'hangs' | 'lacks' | Verdict | { slowMs: number };
 
 /** An endpoint in the test's hand: how it behaves, its head, and what it was asked. */
 class Fake {
@@ -47,6 +47,7 @@ class Fake {
         signal.addEventListener('abort', () => reject(new Error('aborted')));
       });
     }
+    if (behaviour === 'lacks') return null;
     if (behaviour !== 'answers' && 'slowMs' in behaviour) {
       await new Promise((resolve) => {
         setTimeout(resolve, behaviour.slowMs);
@@ -93,6 +94,26 @@ function setUp(count = 2) {
   if (first === undefined || second === undefined) throw new Error('at least two');
   return { first, second, third, ask, log };
 }
+
+describe('a block that an endpoint does not have', () => {
+  const block: ReadCall = { method: 'eth_getBlockByHash', params: [`0x${'ab'.repeat(32)}`, false] };
+
+  it('is told by another one that has it', async () => {
+    const { first, ask } = setUp();
+    first.behaviour = 'lacks';
+    expect(await ask(block)).toEqual({ answer: 'b', ms: 0 });
+  });
+
+  it('is none where all say so, and where the others are silent', async () => {
+    const { first, second, ask } = setUp();
+    first.behaviour = second.behaviour = 'lacks';
+    expect(await ask(block)).toEqual({ answer: null, ms: 0 });
+    second.behaviour = 'hangs';
+    expect(await ask(block)).toEqual({ answer: null, ms: 1_000 });
+    [first.behaviour, second.behaviour] = ['hangs', 'lacks'];
+    expect((await ask(block)).ms).toBeLessThanOrEqual(2_000);
+  });
+});
 
 describe('an endpoint that hangs', () => {
   it('costs one call a second, the ones after nothing, and a probe finds out when it is back', async () => {

@@ -56,11 +56,16 @@ const COMPARE_EVERY_MS = 5_000;
 const HEAD_KNOWN_MS = 200;
 const PROBE_MS = 3_000;
 
+/** Who lacks so few blocks of a range is waited for so long, and asked again every so often. */
+const LACKING_BLOCKS = 20;
+const LACKING_MS = 2_000;
+const LACKING_EVERY_MS = 200;
+
 const LOGS = 'eth_getLogs';
-const HEIGHT: ReadCall = { method: 'eth_blockNumber', params: [] };
+const LATE: Verdict = { tag: 'late' };
 const LATEST: ReadCall = { method: 'eth_getBlockByNumber', params: ['latest', false] };
 
-type Ask = (call: ReadCall) => Promise<unknown>;
+type Ask = ReadEndpoint['ask'];
 
 class Endpoint implements Attempted {
   readonly index: number;
@@ -77,12 +82,12 @@ class Endpoint implements Attempted {
   #told = true;
   probing = false;
 
-  /** @param reaches see {@link Endpoints}; `ask` is this one's */
+  /** @param logsOf how this one is asked for logs */
   constructor(
     index: number,
     { name, ask }: ReadEndpoint,
     options: EndpointsOptions,
-    reaches: (endpoint: Endpoint, block: number, ask: Ask) => Promise<boolean>,
+    logsOf: (endpoint: Endpoint, call: ReadCall, signal: AbortSignal, ask: Ask) => Promise<unknown>,
   ) {
     this.index = index;
     this.name = name;
@@ -98,10 +103,7 @@ class Endpoint implements Attempted {
     this.ask = async (call, signal) => {
       const belongs = await this.chain.check();
       if (belongs !== 'right') throw new Error(`${name} ${NOT_USED[belongs]}`);
-      const last = call.method === LOGS ? rangeOf(call.params).to : Number.NEGATIVE_INFINITY;
-      if (Number.isFinite(last) && !(await reaches(this, last, (first) => ask(first, signal)))) {
-        throw new NotThereYet(name, last);
-      }
+      if (call.method === LOGS) return await logsOf(this, call, signal, ask);
       return await ask(call, signal);
     };
     const clock = options.clock ?? steadyNow;
@@ -154,7 +156,7 @@ export class Endpoints {
     this.#heads = new Heads(this.#clock);
     this.#all = options.endpoints.map(
       (endpoint, index) =>
-        new Endpoint(index, endpoint, options, (...asked) => this.#reaches(...asked)),
+        new Endpoint(index, endpoint, options, (...asked) => this.#logsOf(...asked)),
     );
   }
 
@@ -224,28 +226,75 @@ export class Endpoints {
   }
 
   async #probe(endpoint: Endpoint): Promise<void> {
-    const { timeoutMs, verdictOf } = this.#options;
     endpoint.probing = true;
-    const ending = new AbortController();
-    const deadline = setTimeout(() => ending.abort(), Math.min(PROBE_MS, timeoutMs));
-    try {
-      const result = await endpoint.ask(LATEST, ending.signal);
-      endpoint.answered(LATEST.method);
-      this.#noteHead(endpoint, LATEST, result);
-    } catch (error) {
-      const { aborted } = ending.signal;
-      note(endpoint, aborted ? { tag: 'late' } : verdictOf(error, LATEST.method), LATEST.method);
-    } finally {
-      clearTimeout(deadline);
-      endpoint.probing = false;
+    await this.#heightOf(endpoint, endpoint.ask);
+    endpoint.probing = false;
+  }
+
+  /**
+   * Logs as an endpoint tells them that has their last block, as it says itself: before they are asked for and after
+   * that, because behind one address another replica may take over at any time.
+   * @throws NotThereYet
+   */
+  async #logsOf(
+    endpoint: Endpoint,
+    call: ReadCall,
+    signal: AbortSignal,
+    ask: Ask,
+  ): Promise<unknown> {
+    const { to } = rangeOf(call.params);
+    if (!Number.isFinite(to)) return await ask(call, signal);
+    const has = this.#heads.lastOf(endpoint.index) >= to;
+    if (!has && !(await this.#getsTo(to, endpoint, ask, signal))) {
+      throw new NotThereYet(endpoint.name, to);
+    }
+    const logs = await ask(call, signal);
+    if ((await this.#heightOf(endpoint, ask, signal)) < to) {
+      throw new NotThereYet(endpoint.name, to);
+    }
+    return logs;
+  }
+
+  /** Waits a moment for an endpoint that is a few blocks behind, as all but the first to show a block are. */
+  async #getsTo(
+    block: number,
+    endpoint: Endpoint,
+    ask: Ask,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const until = this.#clock() + Math.min(LACKING_MS, this.#patienceMs(LOGS) / 2);
+    for (;;) {
+      const height = await this.#heightOf(endpoint, ask, signal);
+      if (height >= block) return true;
+      if (block - height > LACKING_BLOCKS || this.#clock() >= until || signal.aborted) return false;
+      await new Promise((resolve) => {
+        setTimeout(resolve, LACKING_EVERY_MS);
+      });
     }
   }
 
-  /** Whether the endpoint has the block by the head that it has shown, or shows when it is asked. */
-  async #reaches(endpoint: Endpoint, block: number, ask: Ask): Promise<boolean> {
-    if (this.#heads.lastOf(endpoint.index) >= block) return true;
-    this.#noteHead(endpoint, HEIGHT, await ask(HEIGHT));
-    return this.#heads.lastOf(endpoint.index) >= block;
+  /** The head that it shows now; -1 where it shows none, which is held against it and not against the call. */
+  async #heightOf(endpoint: Endpoint, ask: Ask, signal?: AbortSignal): Promise<number> {
+    const { timeoutMs, verdictOf } = this.#options;
+    const ending = new AbortController();
+    const end = (): void => ending.abort();
+    const deadline = setTimeout(end, Math.min(PROBE_MS, timeoutMs));
+    signal?.addEventListener('abort', end);
+    try {
+      const result = await ask(LATEST, ending.signal);
+      endpoint.answered(LATEST.method);
+      this.#noteHead(endpoint, LATEST, result);
+      return headOf(LATEST, result)?.number ?? -1;
+    } catch (error) {
+      if (signal?.aborted !== true) {
+        const verdict = ending.signal.aborted ? LATE : verdictOf(error, LATEST.method);
+        note(endpoint, verdict, LATEST.method);
+      }
+      return -1;
+    } finally {
+      clearTimeout(deadline);
+      signal?.removeEventListener('abort', end);
+    }
   }
 
   /** Whether it does not have a block that is below the head which it has shown itself. */

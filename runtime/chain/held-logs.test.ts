@@ -100,9 +100,7 @@ it('holds the answer of that endpoint of several that gave it', async () => {
   // Each endpoint is asked for its chain too, and whether it has the last block.
   const answering = async (toLogs: string) =>
     await serve((_, response, asked) => {
-      const { method } = JSON.parse(asked) as { method: string };
-      const body =
-        method === 'eth_getLogs' ? toLogs : bodyOf(method === 'eth_chainId' ? '0x1237' : '0x64');
+      const body = asked.includes('eth_getLogs') ? toLogs : besideLogs(asked);
       response.writeHead(200, JSON_TYPE).end(body);
     });
   const client = clientOf(await answering(LARGE.slice(0, -9)), await answering(LARGE));
@@ -148,6 +146,17 @@ it('tells faults as it would of small answers', async () => {
   expect(await thrown(() => undefined)).toBeInstanceOf(TimeoutError);
 });
 
+const HEAD = {
+  number: '0x64',
+  hash: `0x${'bb'.repeat(32)}`,
+  parentHash: `0x${'ba'.repeat(32)}`,
+  timestamp: '0x3e8',
+  transactions: [],
+};
+/** What a node of this chain answers beside logs. */
+const besideLogs = (asked: string): string =>
+  bodyOf(asked.includes('eth_getBlockBy') ? HEAD : '0x1237');
+
 /** Answers what it is asked beside logs as a node of this chain does. */
 async function node(logsAnswer: string): Promise<{ asked: number; url: string }> {
   const seen = { asked: 0, url: '' };
@@ -155,9 +164,7 @@ async function node(logsAnswer: string): Promise<{ asked: number; url: string }>
     void text(request).then((asked) => {
       const isOfLogs = asked.includes('eth_getLogs');
       if (isOfLogs) seen.asked += 1;
-      const block = { number: '0x64', hash: '0xbb', timestamp: '0x3e8', transactions: [] };
-      const other = asked.includes('eth_getBlockByNumber') ? block : '0x1237';
-      response.writeHead(200, JSON_TYPE).end(isOfLogs ? logsAnswer : bodyOf(other));
+      response.writeHead(200, JSON_TYPE).end(isOfLogs ? logsAnswer : besideLogs(asked));
     });
   });
   servers.push(server);

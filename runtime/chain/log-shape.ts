@@ -65,7 +65,7 @@ export function faultOfLogs(logs: unknown, { from, to }: BlockRange): string | n
   return null;
 }
 
-type BlockTold = { hash: unknown; time: unknown };
+type BlockTold = { hash: unknown; time: number | null };
 
 /** Whether the log tells its block's hash or time otherwise than those before it. */
 function contradicts(
@@ -74,11 +74,19 @@ function contradicts(
   { blockHash, blockTimestamp }: Record<string, unknown>,
 ): boolean {
   const told = blocks.get(block);
+  const time = timeTold(blockTimestamp);
   if (told === undefined) {
-    blocks.set(block, { hash: blockHash, time: blockTimestamp });
+    blocks.set(block, { hash: blockHash, time });
     return false;
   }
-  return told.hash !== blockHash || told.time !== blockTimestamp;
+  told.time ??= time;
+  return told.hash !== blockHash || (time !== null && told.time !== time);
+}
+
+/** Unix seconds as a log tells them of its block; null where it does not, or is of a node that writes zero then. */
+export function timeTold(blockTimestamp: unknown): number | null {
+  const time = quantityOf(blockTimestamp);
+  return time === 0 ? null : time;
 }
 
 /** Block and index of each log: a log may be told twice, and no two share a place. */

@@ -7,11 +7,11 @@ import {
   numberToHex,
   type PublicClient,
   type RpcLog,
+  RpcRequestError,
 } from 'viem';
 import { HeldLogs, parseLogs } from './held-logs.ts';
 import { AnswerCutOff } from './keep-alive-fetch.ts';
-import { MalformedLogs, NotThereYet } from './log-shape.ts';
-import { quantityOf } from './quantity.ts';
+import { MalformedLogs, NotThereYet, timeTold } from './log-shape.ts';
 
 export type IndexedLog = {
   /** Lower case, as in every table that does not say otherwise. */
@@ -102,18 +102,24 @@ export function inChainOrder(a: IndexedLog, b: IndexedLog): number {
 }
 
 /**
- * No connection, a rate limit, a node that lags, or logs with something wrong in them: asking for less would not help.
+ * No connection, a rate limit, a node that lags or tells no logs, or logs with something wrong in them: asking for less
+ * would not help.
  * It may where an answer breaks off, cannot be parsed or is no list: a gateway between may let no more through.
  */
 export function saysNothingOfTheRange(error: unknown): boolean {
   if (!(error instanceof BaseError)) return false;
   if (error instanceof MalformedLogs) return error.isList;
   if (error instanceof NotThereYet) return true;
+  const answer = error.walk((cause) => cause instanceof RpcRequestError);
+  if (answer instanceof RpcRequestError) return NO_SUCH_METHOD.has(answer.code);
   const fault = error.walk((cause) => cause instanceof HttpRequestError);
   if (!(fault instanceof HttpRequestError)) return false;
   if (fault.status !== undefined) return fault.status === 429;
   return error.walk(isOfTheBody) === null;
 }
+
+/** EIP-1474: it tells no logs at all. */
+const NO_SUCH_METHOD: ReadonlySet<number> = new Set([-32_601, -32_004]);
 
 const isOfTheBody = (cause: unknown): boolean =>
   cause instanceof SyntaxError || cause instanceof AnswerCutOff;
@@ -141,12 +147,13 @@ export function timesTold(logs: readonly RpcLog[]): {
   for (const log of logs) {
     // Most are of the block of the one before.
     if (log.blockNumber === last) continue;
-    last = log.blockNumber;
-    const block = Number(last);
-    const time = quantityOf(log.blockTimestamp);
-    // Nodes that do not know it write zero.
-    if (time !== null && time > 0) times.set(block, time);
-    else untold.set(block, { block, hash: log.blockHash ?? '0x' });
+    const block = Number(log.blockNumber);
+    const time = timeTold(log.blockTimestamp);
+    if (time === null) untold.set(block, { block, hash: log.blockHash ?? '0x' });
+    else {
+      times.set(block, time);
+      last = log.blockNumber;
+    }
   }
   return {
     times,
