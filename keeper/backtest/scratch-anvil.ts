@@ -68,7 +68,7 @@ async function asked(client: PublicClient, method: string, url: string): Promise
   try {
     return await anvilRequest(client, method, []);
   } catch {
-    throw new BacktestError(`${url} does not answer ${method}: ${START}`);
+    throw new BacktestError(`${url} does not answer ${method} as an Anvil does: ${START}`);
   }
 }
 

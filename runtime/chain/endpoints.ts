@@ -266,10 +266,12 @@ export class Endpoints {
     for (;;) {
       const height = await this.#heightOf(endpoint, ask, signal);
       if (height >= block) return true;
-      if (block - height > LACKING_BLOCKS || this.#clock() >= until || signal.aborted) return false;
+      if (block - height > LACKING_BLOCKS || this.#clock() >= until) return false;
       await new Promise((resolve) => {
         setTimeout(resolve, LACKING_EVERY_MS);
       });
+      // Somebody else has answered meanwhile.
+      if (signal.aborted) return false;
     }
   }
 
