@@ -232,7 +232,7 @@ it('names every block that logs are of, and leaves two at one height to the proc
     { block: 10, blockHash: transfer(1).blockHash },
     { block: 11, blockHash: transfer(101).blockHash },
   ]);
-  const other = { ...transfer(2), blockHash: `0x${word(99)}` as Hex };
+  const other = { ...transfer(2), blockHash: `0x${word(99)}` };
   expect(await bulk(true)(held([...logs, other]), routing)).toBeNull();
 });
 
