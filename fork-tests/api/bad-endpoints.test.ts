@@ -6,7 +6,7 @@ import { numberToHex } from 'viem';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SHARE, USD } from '../../contracts-abi/constants.ts';
 import { useFork } from '../harness/fork.ts';
-import { type Proxy, type RpcReply, startProxy } from '../proxy/proxy.ts';
+import { type Fault, type Proxy, type RpcReply, startProxy } from '../proxy/proxy.ts';
 import { type IndexOptions, type IndexUnderTest, openIndex } from './index-under-test.ts';
 import { Story } from './story.ts';
 
@@ -183,15 +183,19 @@ describe('an endpoint', () => {
     expect(late.hits).toBe(3);
   });
 
-  test('that tells no logs at all does not hide that another cuts long answers', async () => {
+  test.each<[string, Fault]>([
+    ['cuts long answers', { fault: 'result', result: null }],
+    [
+      'takes short ranges alone',
+      { fault: 'error', code: -32_602, message: 'up to 10 blocks', forwarded: false },
+    ],
+    ['refuses long answers', { fault: 'http', status: 413 }],
+    ['is silent on long ranges', { fault: 'hang' }],
+  ])('that tells no logs at all does not hide that another %s', async (_what, fault) => {
     bad.on('eth_getLogs', {}, NO_SUCH_METHOD);
-    const cut = good.on(
-      'eth_getLogs',
-      { where: (params) => spanOf(params) > 10 },
-      { fault: 'result', result: null },
-    );
-    await expectCleanRows(await index());
-    expect(cut.hits).toBeGreaterThan(0);
+    const limited = good.on('eth_getLogs', { where: (params) => spanOf(params) > 40 }, fault);
+    await expectCleanRows(await index([bad.url, good.url], { timeoutMs: 600 }));
+    expect(limited.hits).toBeGreaterThan(0);
   });
 });
 

@@ -20,7 +20,8 @@ export type AttemptOptions<E extends Attempted> = {
   patienceMs: number;
   /** Takes note of what a failure says of the endpoint. */
   judge: (endpoint: E, error: unknown) => Verdict;
-  onAnswer: (endpoint: E, result: unknown) => void;
+  /** Takes note of what the answer says of the endpoint; false: that it is not to be believed. */
+  onAnswer: (endpoint: E, result: unknown) => boolean;
   /** Whether the answer says no more than that this endpoint does not have it: it counts where nobody says more. */
   isAbsence: (result: unknown) => boolean;
   lateError: () => Error;
@@ -81,7 +82,7 @@ class Attempts<E extends Attempted> {
     this.#after(timeoutMs, () => {
       for (const endpoint of this.#open.keys()) endpoint.failed({ tag: 'late' }, this.#call.method);
       if (this.#absence !== null) this.#resolve(this.#absence.result);
-      else this.#reject(this.#refusal === null ? lateError() : this.#worst(this.#refusal.error));
+      else this.#reject(this.#refusal === null ? lateError() : this.#atLast(this.#refusal.error));
     });
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -153,10 +154,10 @@ class Attempts<E extends Attempted> {
     if (this.#ending.signal.aborted) return;
     this.#open.delete(endpoint);
     this.#blameSilent();
-    this.#options.onAnswer(endpoint, result);
+    const isBelieved = this.#options.onAnswer(endpoint, result);
     if (!this.#options.isAbsence(result)) return this.#resolve(result);
     this.#absence ??= { result };
-    this.#after(this.#options.patienceMs, () => this.#resolve(result));
+    if (isBelieved) this.#after(this.#options.patienceMs, () => this.#resolve(result));
     this.#next();
   }
 
@@ -168,8 +169,12 @@ class Attempts<E extends Attempted> {
       this.#blameSilent();
       return this.#reject(error);
     }
-    if (tag === 'refused') this.#refusal ??= { error };
-    else if (this.#fault === null || this.#tells(error) || !this.#tells(this.#fault)) {
+    if (tag === 'refused') {
+      const before = this.#refusal;
+      if (before === null || (!this.#tells(before.error) && this.#tells(error))) {
+        this.#refusal = { error };
+      }
+    } else if (this.#fault === null || this.#tells(error) || !this.#tells(this.#fault)) {
       this.#fault = error;
     }
     this.#next();
@@ -179,6 +184,12 @@ class Attempts<E extends Attempted> {
   #worst(refusal: unknown): unknown {
     const hides = this.#fault !== null && this.#tells(this.#fault) && !this.#tells(refusal);
     return hides ? this.#fault : refusal;
+  }
+
+  /** At the deadline: that one can answer no such call hides neither a fault nor the silence of another. */
+  #atLast(refusal: unknown): unknown {
+    const worst = this.#worst(refusal);
+    return this.#open.size > 0 && !this.#tells(worst) ? this.#options.lateError() : worst;
   }
 
   #tells(fault: unknown): boolean {

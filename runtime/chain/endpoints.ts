@@ -178,9 +178,11 @@ export class Endpoints {
         return verdict;
       },
       onAnswer: (endpoint, result) => {
-        if (this.#belies(endpoint, call, result)) endpoint.failed({ tag: 'fault' }, call.method);
-        else endpoint.answered(call.method);
+        const isBelieved = !this.#belies(endpoint, call, result);
+        if (isBelieved) endpoint.answered(call.method);
+        else endpoint.failed({ tag: 'fault' }, call.method);
         this.#noteHead(endpoint, call, result);
+        return isBelieved;
       },
       isAbsence: (result) => result === null && blockAskedFor(call) !== null,
       lateError: () => this.#options.lateError(call),
