@@ -130,16 +130,22 @@ describe('two replicas', () => {
   }, 180_000);
 });
 
+/** The api on a database of its own, by way of a gate. */
+async function apiBehindGate(name: string) {
+  const gate = await startGate(await postgres.database(name));
+  closing.push(() => gate.close());
+  const api = await launchApi(fork.url, fork.deployment, {
+    DATABASE_URL: gate.url,
+    INDEX_INTERVAL_MS: '200',
+  });
+  closing.push(async () => rmSync(api.folder, { recursive: true, force: true }));
+  await api.settled();
+  return { gate, api };
+}
+
 describe('a server that falls silent', () => {
   test('holds up neither a stop nor who asks for the lead', async () => {
-    const gate = await startGate(await postgres.database('silent'));
-    closing.push(() => gate.close());
-    const api = await launchApi(fork.url, fork.deployment, {
-      DATABASE_URL: gate.url,
-      INDEX_INTERVAL_MS: '200',
-    });
-    closing.push(async () => rmSync(api.folder, { recursive: true, force: true }));
-    await api.settled();
+    const { gate, api } = await apiBehindGate('silent');
     const other = await postgres.database('silent_too');
     const second = await startGate(other);
     closing.push(() => second.close());
@@ -156,15 +162,8 @@ describe('a server that falls silent', () => {
 
 describe('connections that fall silent, of a server that is well', () => {
   test('are given up: what is asked next goes over new ones', async () => {
-    const gate = await startGate(await postgres.database('silent_connections'));
-    closing.push(() => gate.close());
-    const api = await launchApi(fork.url, fork.deployment, {
-      DATABASE_URL: gate.url,
-      INDEX_INTERVAL_MS: '200',
-    });
-    closing.push(async () => rmSync(api.folder, { recursive: true, force: true }));
+    const { gate, api } = await apiBehindGate('silent_connections');
     closing.push(() => api.stop());
-    await api.settled();
     await story.buy('alice', 2n * SHARE);
     gate.silence();
     const block = Number(await fork.client.getBlockNumber({ cacheTime: 0 }));

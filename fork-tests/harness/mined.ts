@@ -7,9 +7,13 @@ import type { Fork } from './chain-handle.ts';
  * Waits until what is being sent is mined, and throws unless it succeeded. Anvil answers a sent transaction
  * before its block is made, with a block per transaction too: what is read next may still be the state before.
  */
-export async function mined(fork: Fork, sending: Promise<Hex>): Promise<void> {
+export async function mined(
+  fork: Fork,
+  sending: Hex | Promise<Hex>,
+  timeoutMs = 20_000,
+): Promise<void> {
   const hash = await sending;
-  const { status } = await receiptOf(fork.client, hash, 20_000);
+  const { status } = await receiptOf(fork.client, hash, timeoutMs);
   if (status !== 'success') throw new Error(`${hash} reverted`);
 }
 

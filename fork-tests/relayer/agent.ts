@@ -20,9 +20,9 @@ import {
   coverDomain,
   sessionDomain,
 } from '../../contracts-abi/typed-data.ts';
-import { receiptOf } from '../chain/client.ts';
 import type { Role } from '../chain/seed/accounts.ts';
 import type { Fork } from '../harness/fork.ts';
+import { mined } from '../harness/mined.ts';
 import { sellSwaps } from '../harness/trade.ts';
 
 export type Agent = {
@@ -109,8 +109,7 @@ const PLAIN = { chain: null, maxFeePerGas: 2_000_000_000n, maxPriorityFeePerGas:
 
 /** Waits until it is mined, within a minute; throws unless it succeeded. */
 export async function mine(fork: Fork, hash: Hex): Promise<void> {
-  const receipt = await receiptOf(fork.client, hash, 60_000);
-  if (receipt.status !== 'success') throw new Error(`${hash} reverted`);
+  await mined(fork, hash, 60_000);
 }
 
 /** The owner acts as the account through the Safe: here a grant, a revoke or a pause of the session module. */

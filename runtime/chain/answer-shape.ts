@@ -3,11 +3,15 @@
  * half of a block with status 200, and would be taken for a chain that is empty.
  */
 import { BaseError, type EIP1193RequestFn, type Transport } from 'viem';
-import { checkLogs, HASH } from './log-shape.ts';
+import { checkLogs, HASH, is } from './log-shape.ts';
 import { quantityOf } from './quantity.ts';
 
 type Call = { method: string; params?: unknown };
-type Ask = (call: Call, options?: { signal?: AbortSignal }) => Promise<unknown>;
+/** `unheld`: see held-logs.ts. */
+export type Ask = (
+  call: Call & { unheld?: boolean },
+  options?: { signal?: AbortSignal },
+) => Promise<unknown>;
 
 /** The endpoint answers what no node may: another one is asked. */
 export class MalformedAnswer extends BaseError {
@@ -61,7 +65,7 @@ export function blockAskedFor({ method, params }: Call): number | string | null 
 function faultOf(call: Call, result: unknown): string | null {
   const { method, params } = call;
   if (result === undefined) return 'it has no result';
-  if (QUANTITIES.has(method)) return isText(QUANTITY, result) ? null : 'it is no quantity';
+  if (QUANTITIES.has(method)) return is(QUANTITY, result) ? null : 'it is no quantity';
   if (OF_BYTES.has(method)) {
     if (!isOfBytes(result)) return 'it is no bytes';
     return result === '0x' && isAggregate(params) ? 'it is empty' : null;
@@ -80,7 +84,7 @@ function faultOfBlock(call: Call, block: unknown): string | null {
   if (quantityOf(number) === null || quantityOf(timestamp) === null) {
     return 'a block has no number or time';
   }
-  if (!isText(HASH, hash) || !isText(HASH, parentHash)) return 'a block has no hash or parent';
+  if (!is(HASH, hash) || !is(HASH, parentHash)) return 'a block has no hash or parent';
   if (typeof asked === 'number' && quantityOf(number) !== asked) return 'it is another block';
   return typeof asked === 'string' && hash !== asked.toLowerCase() ? 'it is another block' : null;
 }
@@ -94,6 +98,3 @@ function isAggregate(params: unknown): boolean {
 /** By its ends alone: answers of a megabyte come many times a second, and who decodes one sees the rest. */
 const isOfBytes = (value: unknown): boolean =>
   typeof value === 'string' && value.startsWith('0x') && value.length % 2 === 0;
-
-const isText = (pattern: RegExp, value: unknown): boolean =>
-  typeof value === 'string' && pattern.test(value);

@@ -10,7 +10,7 @@ import {
   type Transport,
 } from 'viem';
 import { steadyNow } from '../clock.ts';
-import { checkingAnswers } from './answer-shape.ts';
+import { type Ask, checkingAnswers } from './answer-shape.ts';
 import { fetchWith, textOf } from './keep-alive-fetch.ts';
 import { type BlockRange, checkLogs, faultOfLogs, rangeOf } from './log-shape.ts';
 
@@ -23,9 +23,6 @@ const LOGS_BEGIN = /"result"\s*:\s*\[/;
 const CLOSING_BYTES = 16;
 /** After an answer that could not be read: only what the transport reads itself is held against its endpoint. */
 const WARY_MS = 60_000;
-
-type Call = { method: string; params?: unknown; unheld?: boolean };
-type Ask = (call: Call, options?: { signal?: AbortSignal }) => Promise<unknown>;
 
 /** What a node told of logs, as it came. */
 export class HeldLogs {

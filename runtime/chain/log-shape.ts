@@ -150,5 +150,5 @@ function missingOf({
   return Array.isArray(topics) && topics.every((topic) => is(HASH, topic)) ? null : 'topics';
 }
 
-const is = (pattern: RegExp, value: unknown): boolean =>
+export const is = (pattern: RegExp, value: unknown): boolean =>
   typeof value === 'string' && pattern.test(value);
