@@ -3,7 +3,8 @@
  * 1. Rows are those of a fresh sync of the same chain, whatever reorgs, restarts and refusals came between.
  * 2. Rows and cursor move together: one store transaction for what came while the one before it was under way.
  * 3. Nothing is undone because a node does not know a block: only because it has another block at that height.
- * 4. A node that lags answers without its newest logs: the last blocks are read again in every step.
+ * 4. A node that lags answers without its newest logs: the last blocks are read again in every step. Where that fails
+ *    on the way it is gone on with, so that a node of which each run gets little is caught up with all the same.
  * 5. Logs count only if the block that ends their range had the same hash before and after they were read, and the
  *    range before it ends in the block that it ended in: ranges of two chains never follow one another.
  * 6. Near the head, where chains part, nothing hangs on a single answer: the blocks there are linked by their parents
@@ -100,6 +101,8 @@ export class Indexer<DB extends IndexerTables> {
   #release: () => void = () => undefined;
   #caughtUpAt = 0;
   #generation = 0;
+  /** Up to before this block a run that failed then has read again what the rows hold; null: none has. */
+  #again: number | null = null;
   /** Where rows of this run were joined to those before a gap; the lowest one that is not sure yet. */
   #seam: (Checkpoint & { untilMs: number }) | null = null;
   /** A head that this process saw and whose rows another has to write. */
@@ -181,7 +184,7 @@ export class Indexer<DB extends IndexerTables> {
     const next = (this.#cursor?.block ?? startBlock - 1) + 1;
     const run: Run = { head, linked, backlog: new Backlog(LOGS_AHEAD), hasEnded: false };
     try {
-      await this.#readTo(Math.max(next - overlap, startBlock), run);
+      await this.#readTo(Math.max(next - overlap, startBlock, this.#again ?? 0), run);
     } finally {
       run.hasEnded = true;
     }
@@ -257,6 +260,7 @@ export class Indexer<DB extends IndexerTables> {
       }
       for (const { told } of steps) run.backlog.written(told.count);
       position = (steps.at(-1) ?? first).to + 1;
+      this.#again = position <= this.height ? position : null;
     }
   }
 
@@ -289,6 +293,7 @@ export class Indexer<DB extends IndexerTables> {
       });
     }
     this.#cursor = await latestCheckpoint(db);
+    this.#again = null;
     await this.#options.vaults.load(db);
     this.#started = true;
   }
@@ -374,6 +379,7 @@ export class Indexer<DB extends IndexerTables> {
       await beginEpoch(own);
     });
     this.#cursor = await latestCheckpoint(this.#ownDb());
+    this.#again = null;
     await vaults.load(this.#ownDb());
     this.#started = started;
     this.#generation += 1;

@@ -6,7 +6,7 @@ import { numberToHex } from 'viem';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SHARE, USD } from '../../contracts-abi/constants.ts';
 import { useFork } from '../harness/fork.ts';
-import { type Fault, type Proxy, type RpcReply, startProxy } from '../proxy/proxy.ts';
+import { type Fault, type Proxy, type RpcReply, type Rule, startProxy } from '../proxy/proxy.ts';
 import { type IndexOptions, type IndexUnderTest, openIndex } from './index-under-test.ts';
 import { Story } from './story.ts';
 
@@ -305,4 +305,69 @@ test('ranges that are answered with no list at all are asked for in parts, by on
     }
     await expectCleanRows(await index(urls));
   }
+});
+
+const TOO_MANY = '{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"too many"}}';
+
+test('too many calls do not shorten what is asked for, and lose none', async () => {
+  const spans = new Set<number>();
+  const note = (params: unknown[]): boolean => spans.add(spanOf(params)).size > 0;
+  bad.on('eth_getLogs', { where: note }, { fault: 'delay', ms: 0 });
+  await expectCleanRows(await index([bad.url]));
+  const whole = [...spans];
+  for (const [urls, told] of [
+    [[bad.url], { fault: 'http', status: 429, body: TOO_MANY }],
+    [[bad.url], { fault: 'error', code: 429, message: 'slow down', forwarded: false }],
+    [[bad.url, good.url], { fault: 'http', status: 429, body: TOO_MANY }],
+  ] as [string[], Fault][]) {
+    const limits: Rule[] = [];
+    for (const endpoint of [bad, good]) {
+      endpoint.clear();
+      endpoint.on('eth_getLogs', { where: note }, { fault: 'delay', ms: 0 });
+      limits.push(endpoint.on('eth_getLogs', { times: 3 }, told));
+    }
+    await expectCleanRows(await index(urls));
+    expect(limits.some(({ hits }) => hits === 3)).toBe(true);
+  }
+  expect([...spans]).toEqual(whole);
+});
+
+test('too many calls, said of each long range and of nothing else, are taken for too long a range', async () => {
+  const long = bad.on(
+    'eth_getLogs',
+    { where: (params) => spanOf(params) > 60 },
+    { fault: 'http', status: 429, body: TOO_MANY },
+  );
+  await expectCleanRows(await index([bad.url]));
+  expect(long.hits).toBeGreaterThan(8);
+});
+
+test('an endpoint of which each run gets two ranges, fewer than it reads again, is caught up with', async () => {
+  const reading = await index([bad.url], { maxRange: 40, overlap: 120 });
+  await reading.sync();
+  for (let round = 0; round < 5; round += 1) {
+    await story.transfer('alice', story.address('bob'), SHARE / 50n);
+    await fork.client.mine({ blocks: 40, interval: 1 });
+  }
+  let first = Number.POSITIVE_INFINITY;
+  const beyond = bad.on(
+    'eth_getLogs',
+    {
+      where: ([range]) => {
+        const from = Number((range as Range).fromBlock);
+        first = Math.min(first, from);
+        return from >= first + 80;
+      },
+    },
+    { fault: 'drop', forwarded: false },
+  );
+  const newest = await headNow();
+  for (let run = 0; reading.indexer.height < newest && run < 20; run += 1) {
+    first = Number.POSITIVE_INFINITY;
+    await reading.sync().catch(() => undefined);
+  }
+  expect(reading.indexer.height).toBe(newest);
+  expect(beyond.hits).toBeGreaterThan(0);
+  beyond.remove();
+  await expectCleanRows(reading);
 });

@@ -24,7 +24,7 @@ export type Fault =
   /** Answers with a JSON-RPC error; `forwarded` says whether the node saw the call first. */
   | { fault: 'error'; code: number; message: string; data?: unknown; forwarded: boolean }
   /** An HTTP status instead of an answer, for the whole request; nothing is forwarded. */
-  | { fault: 'http'; status: number; headers?: Record<string, string> }
+  | { fault: 'http'; status: number; headers?: Record<string, string>; body?: string }
   /** Forwards and lets the test change the answer, or do something before it is given. */
   | {
       fault: 'rewrite';
@@ -158,7 +158,7 @@ class FaultProxy {
       response.writeHead(200, { 'content-type': 'application/json' }).end(json);
     } catch (error) {
       if (error instanceof HttpFault) {
-        response.writeHead(error.fault.status, error.fault.headers).end();
+        response.writeHead(error.fault.status, error.fault.headers).end(error.fault.body);
       } else {
         // A cut connection asked for by a rule, or an upstream that is gone: either way the caller sees it break.
         incoming.socket.destroy();

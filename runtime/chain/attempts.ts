@@ -24,6 +24,8 @@ export type AttemptOptions<E extends Attempted> = {
   onAnswer: (endpoint: E, result: unknown) => boolean;
   /** Whether the answer says no more than that this endpoint does not have it: it counts where nobody says more. */
   isAbsence: (result: unknown) => boolean;
+  /** Whether no endpoint answers this call from the past, however far behind it is. */
+  isOfNow: (call: ReadCall) => boolean;
   lateError: () => Error;
   /** Whether a fault says something of the call, not of the connection alone: it is thrown before one that does not. */
   tellsOfCall: (error: unknown) => boolean;
@@ -108,7 +110,7 @@ class Attempts<E extends Attempted> {
       // Where one can answer no such call at all, those are asked that are left alone for theirs.
       const isLast = this.#refusal !== null && !this.#tells(this.#refusal.error);
       this.#queue = this.#queue.filter(
-        (one) => one.health.well && (isLast || !one.pausedFor(method)),
+        (one) => this.#mayAnswer(one) && (isLast || !one.pausedFor(method)),
       );
     }
     const next = this.#queue.shift();
@@ -121,6 +123,12 @@ class Attempts<E extends Attempted> {
     this.#isRepeat = true;
     this.#queue = [...this.#order];
     this.#after(AGAIN_AFTER_MS, () => this.#next());
+  }
+
+  /** Whether what it says counts for more than a refusal or an absence. */
+  #mayAnswer({ health }: E): boolean {
+    if (!this.#options.isOfNow(this.#call)) return health.well;
+    return !health.paused && !health.doubtful;
   }
 
   /**

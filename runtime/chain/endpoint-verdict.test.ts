@@ -33,6 +33,18 @@ test.each<[string, Reply, object, string?]>([
   ],
   ['a range of too many logs', { text: rpcError(-32005) }, { tag: 'refused' }, 'eth_getLogs'],
   [
+    'too many calls for logs',
+    { status: 429, headers: { 'retry-after': '2' }, text: rpcError(-32005) },
+    { tag: 'rate_limited', retryAfterMs: 2_000 },
+    'eth_getLogs',
+  ],
+  [
+    'too many calls for logs, told inside a 200',
+    { text: rpcError(429) },
+    { tag: 'rate_limited', retryAfterMs: null },
+    'eth_getLogs',
+  ],
+  [
     'HTTP 429',
     { status: 429, headers: { 'retry-after': '3' }, text: 'slow down' },
     { tag: 'rate_limited', retryAfterMs: 3_000 },

@@ -24,7 +24,7 @@ export const RATE_CODES: ReadonlySet<number> = new Set([429, -32_005, -32_016, -
 /** Statuses by which a gateway refuses the form or size of one request. */
 const REFUSED_FORM: ReadonlySet<number> = new Set([400, 405, 413, 415]);
 
-/** @param method the code of a rate limit is, for logs, that of a range with too many of them */
+/** @param method the codes of a rate limit are, for logs, those of a range with too many of them as well */
 export function verdictOf(error: unknown, method: string): Verdict {
   if (error instanceof NotThereYet) return { tag: 'lacking' };
   if (!(error instanceof BaseError)) return { tag: 'fault' };
@@ -47,9 +47,13 @@ export function verdictOf(error: unknown, method: string): Verdict {
 
 function verdictOfAnswer(answer: RpcRequestError, method: string): Verdict {
   if (answer.code === EXECUTION_REVERTED || carriesHex(answer.data)) return { tag: 'reverted' };
-  const isLimit = answer.status === 429 || RATE_CODES.has(answer.code);
-  return isLimit && method !== 'eth_getLogs' ? limited(answer.headers) : { tag: 'refused' };
+  const isLimit = isRateLimit(answer) || (method !== 'eth_getLogs' && RATE_CODES.has(answer.code));
+  return isLimit ? limited(answer.headers) : { tag: 'refused' };
 }
+
+/** Too many calls, whatever they ask for; other codes of RATE_CODES stand for too many logs as well. */
+export const isRateLimit = ({ code, status }: RpcRequestError): boolean =>
+  status === 429 || code === 429;
 
 /** Nodes put revert data either as hex or inside an object. */
 function carriesHex(data: unknown): boolean {

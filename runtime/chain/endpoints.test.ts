@@ -235,6 +235,20 @@ describe('an endpoint that answers from the past', () => {
     expect((await ask()).answer).toBe('a');
   });
 
+  it('still tells logs up to a block that it has, where the other tells none', async () => {
+    const { first, second, ask } = setUp();
+    second.head = Math.floor(Date.now() / 250) - 8;
+    await ask();
+    first.behaviour = { tag: 'refused' };
+    const logsTo = (block: number): ReadCall => ({
+      method: 'eth_getLogs',
+      params: [{ fromBlock: '0x1', toBlock: `0x${block.toString(16)}` }],
+    });
+    expect((await ask(logsTo(second.head))).answer).toBe('b');
+    expect((await ask(logsTo(second.head + 1))).answer).toBe('refused');
+    expect((await ask()).answer).toBe('refused');
+  });
+
   it('that freezes on the way is left within six seconds, and used again when it moves on', async () => {
     const { first, ask } = setUp();
     await ask();

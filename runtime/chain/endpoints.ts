@@ -185,6 +185,8 @@ export class Endpoints {
         return isBelieved;
       },
       isAbsence: (result) => result === null && blockAskedFor(call) !== null,
+      // Who does not have their last block says so.
+      isOfNow: ({ method, params }) => method === LOGS && Number.isFinite(rangeOf(params).to),
       lateError: () => this.#options.lateError(call),
       tellsOfCall: this.#options.tellsOfCall ?? (() => false),
     });
@@ -251,7 +253,7 @@ export class Endpoints {
       throw new NotThereYet(endpoint.name, to);
     }
     const logs = await ask(call, signal);
-    if ((await this.#heightOf(endpoint, ask, signal)) < to) {
+    if ((await this.#surelyHeightOf(endpoint, ask, signal)) < to) {
       throw new NotThereYet(endpoint.name, to);
     }
     return logs;
@@ -266,15 +268,21 @@ export class Endpoints {
   ): Promise<boolean> {
     const until = this.#clock() + Math.min(LACKING_MS, this.#patienceMs(LOGS) / 2);
     for (;;) {
-      const height = await this.#heightOf(endpoint, ask, signal);
+      const height = await this.#surelyHeightOf(endpoint, ask, signal);
       if (height >= block) return true;
       if (block - height > LACKING_BLOCKS || this.#clock() >= until) return false;
-      await new Promise((resolve) => {
-        setTimeout(resolve, LACKING_EVERY_MS);
-      });
+      await afterAMoment();
       // Somebody else has answered meanwhile.
       if (signal.aborted) return false;
     }
+  }
+
+  /** One broken connection, or one call too many, does not cost the logs. */
+  async #surelyHeightOf(endpoint: Endpoint, ask: Ask, signal: AbortSignal): Promise<number> {
+    const height = await this.#heightOf(endpoint, ask, signal);
+    if (height >= 0 || signal.aborted) return height;
+    await afterAMoment();
+    return signal.aborted ? height : await this.#heightOf(endpoint, ask, signal);
   }
 
   /** The head that it shows now; -1 where it shows none, which is held against it and not against the call. */
@@ -314,6 +322,11 @@ export class Endpoints {
     for (const lagging of this.#heads.saw(index, head)) this.#all[lagging]?.behind();
   }
 }
+
+const afterAMoment = async (): Promise<void> =>
+  await new Promise((resolve) => {
+    setTimeout(resolve, LACKING_EVERY_MS);
+  });
 
 /** What an answer or a refusal says of who gave it. */
 function note(endpoint: Endpoint, verdict: Verdict, method: string): void {

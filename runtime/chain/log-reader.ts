@@ -3,7 +3,13 @@ import type { PublicClient } from 'viem';
 import type { Logger } from '../logger.ts';
 import type { HeldLogs } from './held-logs.ts';
 import { afterRefusal, afterSuccess, initialRange, type RangePolicy } from './ranges.ts';
-import { type IndexedLog, type LogFilter, readLogs, saysNothingOfTheRange } from './read-logs.ts';
+import {
+  type IndexedLog,
+  isLimit,
+  type LogFilter,
+  readLogs,
+  saysNothingOfTheRange,
+} from './read-logs.ts';
 
 export { inChainOrder, type LogFilter } from './read-logs.ts';
 
@@ -15,9 +21,13 @@ type LogReaderOptions = {
   times?: boolean;
 };
 
+/** So many limits in a row, with no range taken between them, may mean the range after all. */
+const LIMITS_IN_A_ROW = 8;
+
 export class LogReader {
   readonly #options: LogReaderOptions;
   #range: RangePolicy;
+  #limits = 0;
 
   constructor(options: LogReaderOptions) {
     this.#options = options;
@@ -43,14 +53,21 @@ export class LogReader {
     try {
       const logs = await readLogs(client, filter, from, to, { times, elsewhere });
       this.#range = afterSuccess(this.#range, maxRange);
+      this.#limits = 0;
       return logs;
     } catch (error) {
       const asked = to - from + 1;
-      if (asked <= 1 || saysNothingOfTheRange(error)) throw error;
+      if (asked <= 1 || !this.#mayTakeLess(error)) throw error;
       this.#range = afterRefusal(this.#range, asked);
       logger.debug({ err: error, asked, next: this.range }, 'the node refused a range of logs');
       return null;
     }
+  }
+
+  #mayTakeLess(error: unknown): boolean {
+    if (!isLimit(error)) return !saysNothingOfTheRange(error);
+    this.#limits = (this.#limits + 1) % LIMITS_IN_A_ROW;
+    return this.#limits === 0;
   }
 
   /** The whole of [from, to], in as many ranges as it takes. */

@@ -10,6 +10,7 @@ import {
   RpcRequestError,
 } from 'viem';
 import { HeldLogs, parseLogs } from './held-logs.ts';
+import { isRateLimit } from './endpoint-verdict.ts';
 import { AnswerCutOff } from './keep-alive-fetch.ts';
 import { MalformedLogs, NotThereYet, timeTold } from './log-shape.ts';
 
@@ -109,13 +110,22 @@ export function inChainOrder(a: IndexedLog, b: IndexedLog): number {
 export function saysNothingOfTheRange(error: unknown): boolean {
   if (!(error instanceof BaseError)) return false;
   if (error instanceof MalformedLogs) return error.isList;
-  if (error instanceof NotThereYet) return true;
+  if (error instanceof NotThereYet || isLimit(error)) return true;
   const answer = error.walk((cause) => cause instanceof RpcRequestError);
   if (answer instanceof RpcRequestError) return NO_SUCH_METHOD.has(answer.code);
   const fault = error.walk((cause) => cause instanceof HttpRequestError);
-  if (!(fault instanceof HttpRequestError)) return false;
-  if (fault.status !== undefined) return fault.status === 429;
+  if (!(fault instanceof HttpRequestError) || fault.status !== undefined) return false;
   return error.walk(isOfTheBody) === null;
+}
+
+/** Too many calls, says the endpoint; but some say so of too long a range too. */
+export function isLimit(error: unknown): boolean {
+  if (!(error instanceof BaseError)) return false;
+  const found = error.walk(
+    (cause) => cause instanceof RpcRequestError || cause instanceof HttpRequestError,
+  );
+  if (found instanceof RpcRequestError) return isRateLimit(found);
+  return found instanceof HttpRequestError && found.status === 429;
 }
 
 /** EIP-1474: it tells no logs at all. */
