@@ -202,7 +202,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
   marks.start();
   const indexing = repeat({
     name: 'indexer',
-    intervalMs: config.INDEX_INTERVAL_MS,
+    intervalMs: () => Math.max(config.INDEX_INTERVAL_MS, indexer.pauseMs),
     logger,
     work: async () => {
       try {

@@ -107,6 +107,19 @@ test('comes on though the node refuses each second group of calls, while the hea
   expect(hashesOf(tail, 56, 120)).toEqual(truth(chain, 56, 120));
 });
 
+test('comes on though the node answers fewer calls at a time than it asks for at once', async () => {
+  const chain = new Chain('one');
+  const { client, state, seen } = node(chain);
+  const tail = new ChainTail(client, 0);
+  for (let runs = 0; tail.at(100) === null && runs < 30; runs += 1) {
+    state.left = 3;
+    await tail.leadTo(chain.at(100)).catch(() => undefined);
+  }
+  expect(hashesOf(tail, 36, 100)).toEqual(truth(chain, 36, 100));
+  // Three at a time, and none of them twice.
+  expect(seen.calls - seen.refused).toBeLessThanOrEqual(64);
+});
+
 test.for([1, 7, 50])(
   'of a chain that parted %i blocks ago it holds the new blocks alone',
   async (depth) => {

@@ -89,9 +89,15 @@ export class ChainTail {
     while (next <= head.block) {
       const size = Math.min(HEADERS_AT_ONCE, head.block - next + 1);
       const numbers = Array.from({ length: size }, (_, index) => next + index);
-      const group = await Promise.all(numbers.map(ask));
+      const group = await Promise.allSettled(numbers.map(ask));
       const headers: Header[] = [];
-      for (const header of group) {
+      for (const told of group) {
+        if (told.status === 'rejected') {
+          // Where a node answers few calls at once, each run comes so much further.
+          this.#take(headers);
+          throw told.reason;
+        }
+        const header = told.value;
         if (header === null || (parent !== null && header.parentHash !== parent)) return false;
         parent = header.hash;
         headers.push(header);

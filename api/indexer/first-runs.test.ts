@@ -1,5 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BlockNotFoundError, type Hex, keccak256, type PublicClient, toHex } from 'viem';
+import {
+  BlockNotFoundError,
+  type Hex,
+  keccak256,
+  type PublicClient,
+  RpcRequestError,
+  toHex,
+} from 'viem';
 import { expect, it } from 'vitest';
 import { createLogger } from '../../runtime/logger.ts';
 import { openStore } from '../../runtime/store/store.ts';
@@ -9,9 +16,23 @@ import { VaultSet } from './vault-set.ts';
 
 const hashOf = (chain: string, block: number): Hex => keccak256(toHex(`${chain} ${block}`));
 
+const tooManyCalls = (): Error =>
+  new RpcRequestError({ body: {}, url: '', error: { code: 429, message: 'slow down' } });
+
 /** An index of a chain without logs, whose store refuses what it is told to. */
 async function world(maxRange: number) {
-  const state = { chain: 'one', parted: 0, head: 30, writes: 0, fails: false, logs: 0 };
+  const state = {
+    chain: 'one',
+    parted: 0,
+    head: 30,
+    writes: 0,
+    fails: false,
+    /** Questions for logs in all, those that are still answered, and how many at once. */
+    logs: 0,
+    limit: Infinity,
+    atOnce: 0,
+    peak: 0,
+  };
   const hash = (block: number) => hashOf(block <= state.parted ? 'one' : state.chain, block);
   const getBlock = async (which: { blockTag?: string; blockNumber?: bigint; blockHash?: Hex }) => {
     await nextTurn();
@@ -25,6 +46,12 @@ async function world(maxRange: number) {
   };
   const request = async () => {
     state.logs += 1;
+    if (state.limit <= 0) throw tooManyCalls();
+    state.limit -= 1;
+    state.atOnce += 1;
+    state.peak = Math.max(state.peak, state.atOnce);
+    await nextTurn();
+    state.atOnce -= 1;
     await nextTurn();
     // What is asked for ahead is slow, so that the write comes first.
     while (state.fails && state.logs > 6 && state.writes < 2) await nextTurn();
@@ -70,5 +97,24 @@ it('of a run that failed asks for nothing any more', async () => {
   const { logs } = state;
   for (let turn = 0; turn < 200; turn += 1) await nextTurn();
   expect(state.logs).toBe(logs);
+  await close();
+});
+
+it('after a limit of calls asks for one range after the other, and waits ever longer until a run comes through', async () => {
+  const { state, indexer, close } = await world(4);
+  state.head = 200;
+  const pauses: number[] = [];
+  for (let run = 0; run < 5; run += 1) {
+    state.limit = 0;
+    await expect(indexer.sync()).rejects.toThrow();
+    pauses.push(indexer.pauseMs);
+  }
+  expect(pauses).toEqual([500, 1_000, 2_000, 2_000, 2_000]);
+  Object.assign(state, { limit: Infinity, peak: 0 });
+  await indexer.sync();
+  expect([indexer.height, state.peak, indexer.pauseMs]).toEqual([200, 1, 0]);
+  state.head = 400;
+  await indexer.sync();
+  expect([indexer.height, state.peak]).toEqual([400, 4]);
   await close();
 });

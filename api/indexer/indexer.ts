@@ -12,6 +12,7 @@
  */
 import type { Kysely, Transaction } from 'kysely';
 import type { PublicClient } from 'viem';
+import { isLimit } from '../../runtime/chain/read-logs.ts';
 import { steadyNow } from '../../runtime/clock.ts';
 import { within } from '../../runtime/deadline.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -75,6 +76,9 @@ const LOGS_AHEAD = 30_000;
 /** Each write has a price of its own (the disk, and hours and days of NAV made anew): little is held back so long. */
 const TOGETHER_MS = 50;
 const LOGS_A_WRITE = 2_000;
+/** A run that a limit of calls ended is followed by the next one after so long, and ever later. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 2_000;
 /** How long a replica may lag that was believed once. */
 const SEAM_MS = 60_000;
 
@@ -101,6 +105,8 @@ export class Indexer<DB extends IndexerTables> {
   #release: () => void = () => undefined;
   #caughtUpAt = 0;
   #generation = 0;
+  /** Runs in a row that a limit of calls ended: then one range is asked for after the other, and the next run waits. */
+  #limitedRuns = 0;
   /** Up to before this block a run that failed then has read again what the rows hold; null: none has. */
   #again: number | null = null;
   /** Where rows of this run were joined to those before a gap; the lowest one that is not sure yet. */
@@ -165,8 +171,24 @@ export class Indexer<DB extends IndexerTables> {
     this.#release();
   }
 
+  /** How long the loop is to wait at least before the next run, from the beginning of this one, in milliseconds. */
+  get pauseMs(): number {
+    if (this.#limitedRuns === 0) return 0;
+    return Math.min(FIRST_PAUSE_MS * 2 ** (this.#limitedRuns - 1), LONGEST_PAUSE_MS);
+  }
+
   /** Reads up to the head. The loop calls it. @throws when the chain or the store does not answer. */
   async sync(): Promise<void> {
+    try {
+      await this.#sync();
+      this.#limitedRuns = 0;
+    } catch (error) {
+      this.#limitedRuns = isLimit(error) ? this.#limitedRuns + 1 : 0;
+      throw error;
+    }
+  }
+
+  async #sync(): Promise<void> {
     if (!this.#started) await this.#open();
     const head = await this.#headNow();
     this.#head = head.block;
@@ -233,7 +255,8 @@ export class Indexer<DB extends IndexerTables> {
         if (place.known !== null) this.#seam ??= { ...place.known, untilMs: Date.now() + SEAM_MS };
         coming = [this.#ranges.at(position, run, place)];
       }
-      for (let last = coming.at(-1); last && coming.length <= RANGES_AHEAD; last = coming.at(-1)) {
+      const ahead = this.#limitedRuns === 0 ? RANGES_AHEAD : 0;
+      for (let last = coming.at(-1); last && coming.length <= ahead; last = coming.at(-1)) {
         coming.push(this.#ranges.after(last, run, () => this.#cursor));
       }
       const first = await this.#unlessEnded(coming.shift()?.step);
@@ -241,6 +264,7 @@ export class Indexer<DB extends IndexerTables> {
         coming = [];
         continue;
       }
+      const before = this.height;
       const steps = [first];
       const together = steadyNow() + TOGETHER_MS;
       for (let next = coming[0]; next !== undefined; next = coming[0]) {
@@ -260,8 +284,9 @@ export class Indexer<DB extends IndexerTables> {
       }
       for (const { told } of steps) run.backlog.written(told.count);
       position = (steps.at(-1) ?? first).to + 1;
-      this.#again = position <= this.height ? position : null;
+      this.#again = this.height === before ? position : null;
     }
+    if (position > run.head.block) this.#again = null;
   }
 
   /** Null where this is to end before: who is waited for may take long, or hang. */

@@ -218,6 +218,7 @@ export class RangeReader<DB> {
   readonly #options: RangeOptions<DB>;
   readonly #reader: LogReader;
   readonly #tail: ChainTail;
+  #history: History | null = null;
 
   constructor(options: RangeOptions<DB>, tail: ChainTail) {
     this.#options = options;
@@ -307,14 +308,15 @@ export class RangeReader<DB> {
     return Array.isArray(read) ? toldBy(read) : read;
   }
 
-  async #take({ to, hash, place, further }: Asked<DB>, read: Told<DB>): Promise<Found<DB>> {
+  async #take(asked: Asked<DB>, read: Told<DB>): Promise<Found<DB>> {
+    const { to, hash, place, further } = asked;
     const { known } = place;
     let told = read;
     const found = this.#options.vaults.newIn(told.logs, place.vaults);
     if (found.length > 0) {
       // Their history belongs among the logs, of which none may be taken apart without it.
       if (told.made.size > 0) throw new Error('baskets were appended in what was taken apart');
-      told = toldBy([...told.logs, ...(await this.#logsOf(found, to))].sort(inChainOrder));
+      told = toldBy([...told.logs, ...(await this.#logsOf(found, asked))].sort(inChainOrder));
     }
     const vaults = found.length === 0 ? place.vaults : new Set([...place.vaults, ...found]);
     return {
@@ -365,7 +367,7 @@ export class RangeReader<DB> {
     return rows;
   }
 
-  #endOf(from: number, head: Header): number {
+  #endOf(from: number, head: { block: number }): number {
     return Math.min(from + this.#reader.range - 1, head.block);
   }
 
@@ -384,13 +386,39 @@ export class RangeReader<DB> {
   }
 
   /** Everything of vaults that were appended just now: they lived before, and so did their shares. */
-  async #logsOf(vaults: readonly Address[], to: number): Promise<IndexedLog[]> {
+  async #logsOf(vaults: readonly Address[], { to, hash }: Asking): Promise<IndexedLog[]> {
     const { projections, startBlock, logger } = this.#options;
-    logger.info({ vaults: vaults.length }, 'baskets were appended: their history is read');
+    const history = await this.#historyOf(vaults.join(), to, hash);
+    if (history.next === startBlock) {
+      logger.info({ vaults: vaults.length }, 'baskets were appended: their history is read');
+    }
     const topics = [...new Set(projections.flatMap(({ vaultTopics }) => vaultTopics ?? []))];
-    return await this.#reader.readAll({ addresses: vaults, topics }, startBlock, to);
+    try {
+      while (history.next <= to) {
+        const end = this.#endOf(history.next, { block: to });
+        const logs = await this.#reader.read({ addresses: vaults, topics }, history.next, end);
+        if (logs === null) continue;
+        history.logs.push(...logs);
+        history.next = end + 1;
+      }
+    } catch (error) {
+      this.#history = history;
+      throw error;
+    }
+    return history.logs.filter(({ block }) => block <= to);
+  }
+
+  /** What was read of it before a run failed, as long as that is of this chain; nobody else goes on with it. */
+  async #historyOf(vaults: string, to: number, hash: Hex): Promise<History> {
+    const kept = this.#history;
+    this.#history = null;
+    if (kept?.vaults === vaults && (await this.#tail.hashNow(kept.to)) === kept.hash) return kept;
+    return { vaults, to, hash, next: this.#options.startBlock, logs: [] };
   }
 }
+
+/** Logs of baskets that were appended, as far as they are read; `to` and `hash`: the block that it began under. */
+type History = { vaults: string; to: number; hash: Hex; next: number; logs: IndexedLog[] };
 
 const toldBy = <DB>(logs: IndexedLog[]): Told<DB> => ({
   logs,

@@ -332,42 +332,70 @@ test('too many calls do not shorten what is asked for, and lose none', async () 
   expect([...spans]).toEqual(whole);
 });
 
-test('too many calls, said of each long range and of nothing else, are taken for too long a range', async () => {
-  const long = bad.on(
-    'eth_getLogs',
-    { where: (params) => spanOf(params) > 60 },
-    { fault: 'http', status: 429, body: TOO_MANY },
-  );
-  await expectCleanRows(await index([bad.url]));
-  expect(long.hits).toBeGreaterThan(8);
-});
+test.each<[string, Fault | null]>([
+  ['by itself', null],
+  ['beside one that breaks off', { fault: 'drop', forwarded: false }],
+  ['beside one that tells no logs', NO_SUCH_METHOD],
+])(
+  'too many calls, said of each long range and of nothing else, are taken for too long a range, %s',
+  async (_how, beside) => {
+    const long = bad.on(
+      'eth_getLogs',
+      { where: (params) => spanOf(params) > 60 },
+      { fault: 'http', status: 429, body: TOO_MANY },
+    );
+    if (beside !== null) good.on('eth_getLogs', {}, beside);
+    await expectCleanRows(await index(beside === null ? [bad.url] : [bad.url, good.url]));
+    expect(long.hits).toBeGreaterThanOrEqual(4);
+  },
+);
 
-test('an endpoint of which each run gets two ranges, fewer than it reads again, is caught up with', async () => {
-  const reading = await index([bad.url], { maxRange: 40, overlap: 120 });
-  await reading.sync();
-  for (let round = 0; round < 5; round += 1) {
-    await story.transfer('alice', story.address('bob'), SHARE / 50n);
-    await fork.client.mine({ blocks: 40, interval: 1 });
-  }
-  let first = Number.POSITIVE_INFINITY;
-  const beyond = bad.on(
+test('too many calls, said of long ranges of one place, are taken for that, though those beside it are told', async () => {
+  const { startBlock } = fork.deployment;
+  const place = Math.floor((startBlock + head) / 2);
+  const dense = bad.on(
     'eth_getLogs',
     {
-      where: ([range]) => {
-        const from = Number((range as Range).fromBlock);
-        first = Math.min(first, from);
-        return from >= first + 80;
+      where: (params) => {
+        const { fromBlock, toBlock } = params[0] as Range;
+        return Number(fromBlock) <= place && place <= Number(toBlock) && spanOf(params) > 8;
       },
     },
-    { fault: 'drop', forwarded: false },
+    { fault: 'error', code: 429, message: 'too many', forwarded: false },
   );
-  const newest = await headNow();
-  for (let run = 0; reading.indexer.height < newest && run < 20; run += 1) {
-    first = Number.POSITIVE_INFINITY;
-    await reading.sync().catch(() => undefined);
-  }
-  expect(reading.indexer.height).toBe(newest);
-  expect(beyond.hits).toBeGreaterThan(0);
-  beyond.remove();
-  await expectCleanRows(reading);
+  await expectCleanRows(await index([bad.url], { maxRange: 30 }));
+  expect(dense.hits).toBeGreaterThanOrEqual(4);
 });
+
+test.each([1, 2, 3])(
+  'an endpoint of which each run gets %i ranges, no more than are read again, is caught up with',
+  async (ranges) => {
+    const reading = await index([bad.url], { maxRange: 40, overlap: 120 });
+    await reading.sync();
+    for (let round = 0; round < 5; round += 1) {
+      await story.transfer('alice', story.address('bob'), SHARE / 50n);
+      await fork.client.mine({ blocks: 40, interval: 1 });
+    }
+    let first = Number.POSITIVE_INFINITY;
+    const beyond = bad.on(
+      'eth_getLogs',
+      {
+        where: ([range]) => {
+          const from = Number((range as Range).fromBlock);
+          first = Math.min(first, from);
+          return from >= first + ranges * 40;
+        },
+      },
+      { fault: 'drop', forwarded: false },
+    );
+    const newest = await headNow();
+    for (let run = 0; reading.indexer.height < newest && run < 40; run += 1) {
+      first = Number.POSITIVE_INFINITY;
+      await reading.sync().catch(() => undefined);
+    }
+    expect(reading.indexer.height).toBe(newest);
+    expect(beyond.hits).toBeGreaterThan(0);
+    beyond.remove();
+    await expectCleanRows(reading);
+  },
+);

@@ -619,6 +619,37 @@ describe('the rows', () => {
   });
 });
 
+test('the history of a basket that was appended is read on where a run broke off', async () => {
+  const { baskets, startBlock } = fork.deployment;
+  const fewer = baskets.filter(({ vault }) => vault !== story.vault);
+  const maxRange = await blocksIn(24);
+  const at = startBlock + 12 * maxRange;
+  const { hash, timestamp } = await fork.client.getBlock({ blockNumber: BigInt(at) });
+  const appended = appendedIn(at, hash, timestamp);
+  let told = 0;
+  let broken = 0;
+  const rewrite = ({ jsonrpc, id, result }: RpcReply, request: RpcRequest): RpcReply => {
+    const range = request.params[0] as Range;
+    const isHistory = !isOfRegistry(range);
+    if (isHistory) told += 1;
+    // Each run gets three ranges of it.
+    if (isHistory && told % 4 === 0) {
+      broken += 1;
+      return { jsonrpc, id, error: { code: 429, message: 'slow down' } };
+    }
+    const real = (result as RpcLog[]).filter(({ topics }) => topics[0] !== APPENDED);
+    const [from, to] = [Number(range.fromBlock), Number(range.toBlock)];
+    const isNamed = !isHistory && from <= at && at <= to;
+    return { jsonrpc, id, result: isNamed ? [...real, appended] : real };
+  };
+  proxy.on('eth_getLogs', {}, { fault: 'rewrite', rewrite });
+  const deployment = { ...fork.deployment, baskets: fewer };
+  const ahead = await index({ deployment, through: proxy.url, maxRange });
+  await ahead.catchUp();
+  expect(broken).toBeGreaterThan(2);
+  expect(sharesOnly(await ahead.dump())).toEqual(sharesOnly(await freshRows()));
+});
+
 describe('an index that is interrupted', () => {
   test('by refusals of ranges and a time-out completes with the same rows (39)', async () => {
     const wide = (params: unknown[]) => {

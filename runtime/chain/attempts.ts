@@ -27,9 +27,12 @@ export type AttemptOptions<E extends Attempted> = {
   /** Whether no endpoint answers this call from the past, however far behind it is. */
   isOfNow: (call: ReadCall) => boolean;
   lateError: () => Error;
-  /** Whether a fault says something of the call, not of the connection alone: it is thrown before one that does not. */
-  tellsOfCall: (error: unknown) => boolean;
+  /** How much a failure says: one that says more is thrown before one that says less. */
+  weightOf: (error: unknown) => Weight;
 };
+
+/** Of the connection alone, or of this endpoint; that too much was asked of it; something of the call itself. */
+export type Weight = 0 | 1 | 2;
 
 /** Before all of them are asked once more. */
 const AGAIN_AFTER_MS = 100;
@@ -108,7 +111,7 @@ class Attempts<E extends Attempted> {
     if (this.#refusal !== null || this.#absence !== null) {
       const { method } = this.#call;
       // Where one can answer no such call at all, those are asked that are left alone for theirs.
-      const isLast = this.#refusal !== null && !this.#tells(this.#refusal.error);
+      const isLast = this.#refusal !== null && this.#weight(this.#refusal.error) === 0;
       this.#queue = this.#queue.filter(
         (one) => this.#mayAnswer(one) && (isLast || !one.pausedFor(method)),
       );
@@ -179,29 +182,29 @@ class Attempts<E extends Attempted> {
     }
     if (tag === 'refused') {
       const before = this.#refusal;
-      if (before === null || (!this.#tells(before.error) && this.#tells(error))) {
+      if (before === null || this.#weight(error) > this.#weight(before.error)) {
         this.#refusal = { error };
       }
-    } else if (this.#fault === null || this.#tells(error) || !this.#tells(this.#fault)) {
+    } else if (this.#fault === null || this.#weight(error) >= this.#weight(this.#fault)) {
       this.#fault = error;
     }
     this.#next();
   }
 
-  /** A refusal, but that a fault which says something of the call goes before one which does not. */
+  /** A refusal, but that a fault which says more goes before it. */
   #worst(refusal: unknown): unknown {
-    const hides = this.#fault !== null && this.#tells(this.#fault) && !this.#tells(refusal);
+    const hides = this.#fault !== null && this.#weight(this.#fault) > this.#weight(refusal);
     return hides ? this.#fault : refusal;
   }
 
   /** At the deadline: that one can answer no such call hides neither a fault nor the silence of another. */
   #atLast(refusal: unknown): unknown {
     const worst = this.#worst(refusal);
-    return this.#open.size > 0 && !this.#tells(worst) ? this.#options.lateError() : worst;
+    return this.#open.size > 0 && this.#weight(worst) === 0 ? this.#options.lateError() : worst;
   }
 
-  #tells(fault: unknown): boolean {
-    return this.#options.tellsOfCall(fault);
+  #weight(fault: unknown): Weight {
+    return this.#options.weightOf(fault);
   }
 
   /** Others had to be asked because of them. */

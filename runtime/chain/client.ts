@@ -10,18 +10,19 @@ import {
   type PublicClient,
   TimeoutError,
   type Transport,
+  withRetry,
 } from 'viem';
 import { CHAIN_ID } from '../../contracts-abi/constants.ts';
 import { faultLine } from '../fault-line.ts';
 import { type Logger, redactUrl } from '../logger.ts';
 import { OperatorError } from '../operator-error.ts';
-import { checkingAnswers } from './answer-shape.ts';
+import { type Ask, checkingAnswers } from './answer-shape.ts';
 import type { ChainVerdict } from './endpoint-chain.ts';
 import { Endpoints } from './endpoints.ts';
-import { verdictOf } from './endpoint-verdict.ts';
+import { type Verdict, verdictOf } from './endpoint-verdict.ts';
 import { httpHoldingLogs } from './held-logs.ts';
 import { keepAliveFetch } from './keep-alive-fetch.ts';
-import { saysNothingOfTheRange } from './read-logs.ts';
+import { isLimit, saysNothingOfTheRange } from './read-logs.ts';
 
 export type ChainClientOptions = {
   urls: readonly string[];
@@ -66,11 +67,42 @@ export function createChainClient(options: ChainClientOptions): PublicClient {
     chain: defineBasketChain(urls, options.multicall3),
     transport:
       urls.length === 1
-        ? overNode(only, { timeout: timeoutMs, retryCount: 1, retryDelay: 100 }, options)
+        ? askedAgain(overNode(only, { timeout: timeoutMs, retryCount: 0 }, options))
         : overSeveral(options),
     cacheTime: 0,
     pollingInterval: options.pollingIntervalMs ?? 250,
   }) as PublicClient;
+}
+
+/** One broken connection proves nothing. */
+const AGAIN_AFTER_MS = 100;
+/** Too many calls are fewer a moment later; of logs it may be said of a range that is too long. */
+const AFTER_LIMIT_MS = [250, 500, 1_000];
+/** Verdicts after which the same call may be answered. */
+const PASSING: ReadonlySet<Verdict['tag']> = new Set(['fault', 'late', 'rate_limited']);
+
+/**
+ * Asks again where that may help. viem's own second try waits as long as the endpoint says, a day if it likes, and no
+ * deadline of the call ends that.
+ */
+function askedAgain(transport: Transport): Transport {
+  return (parameters) => {
+    const made = transport(parameters);
+    const ask = made.request as Ask;
+    const request: Ask = async (call, options) => {
+      const tagOf = (error: Error) => verdictOf(error, call.method).tag;
+      return await withRetry(async () => await ask(call, options), {
+        retryCount: AFTER_LIMIT_MS.length,
+        delay: ({ count, error }) =>
+          tagOf(error) === 'rate_limited' ? (AFTER_LIMIT_MS[count] ?? 0) : AGAIN_AFTER_MS,
+        shouldRetry: ({ count, error }) =>
+          count === 0
+            ? PASSING.has(tagOf(error))
+            : tagOf(error) === 'rate_limited' && call.method !== 'eth_getLogs',
+      });
+    };
+    return { ...made, request: request as EIP1193RequestFn };
+  };
 }
 
 function overNode(
@@ -91,7 +123,10 @@ function overSeveral(options: ChainClientOptions): Transport {
       endpoints: urls.map((url) => ({ name: redactUrl(url), ask: askOf(url, chain, options) })),
       timeoutMs,
       verdictOf,
-      tellsOfCall: (error) => !saysNothingOfTheRange(error),
+      weightOf: (error) => {
+        if (isLimit(error)) return 1;
+        return saysNothingOfTheRange(error) ? 0 : 2;
+      },
       lateError: ({ method }) =>
         new TimeoutError({ body: { method }, url: urls.map(redactUrl).join(', ') }),
       logger,

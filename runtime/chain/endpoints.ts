@@ -13,7 +13,7 @@
 import { steadyNow } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { blockAskedFor } from './answer-shape.ts';
-import { type Attempted, attempt, type ReadCall } from './attempts.ts';
+import { type Attempted, attempt, type ReadCall, type Weight } from './attempts.ts';
 import {
   anyServes,
   type ChainVerdict,
@@ -39,8 +39,8 @@ export type EndpointsOptions = {
   /** Longest that a call takes, over all endpoints. */
   timeoutMs: number;
   verdictOf: (error: unknown, method: string) => Verdict;
-  /** Whether a fault says something of the call: see attempts.ts; absent: none does. */
-  tellsOfCall?: (error: unknown) => boolean;
+  /** How much a failure says: see attempts.ts; absent: each the same. */
+  weightOf?: (error: unknown) => Weight;
   /** What a call throws that nobody answered in time. */
   lateError: (call: ReadCall) => Error;
   logger?: Logger | undefined;
@@ -188,7 +188,7 @@ export class Endpoints {
       // Who does not have their last block says so.
       isOfNow: ({ method, params }) => method === LOGS && Number.isFinite(rangeOf(params).to),
       lateError: () => this.#options.lateError(call),
-      tellsOfCall: this.#options.tellsOfCall ?? (() => false),
+      weightOf: this.#options.weightOf ?? (() => 0),
     });
   }
 

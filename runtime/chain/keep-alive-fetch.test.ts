@@ -153,6 +153,24 @@ it('tells a status, a silence, a broken answer and a refused connection as viem 
   await expect(nobody.getChainId()).rejects.toBeInstanceOf(HttpRequestError);
 });
 
+it('tells the status of an error that calls itself JSON and is none, or that breaks off', async () => {
+  const url = await serve((request, response) => {
+    if (request.url !== '/cut') {
+      response.writeHead(429, { ...JSON_TYPE, 'retry-after': '3' }).end(request.url?.slice(1));
+      return;
+    }
+    response.writeHead(429, { ...JSON_TYPE, 'content-length': 1_000 }).write('{"jsonrpc"');
+    setImmediate(() => request.socket.destroy());
+  });
+  for (const path of ['/', '/slow', '/%7B', '/cut']) {
+    const thrown: unknown = await clientOf(`${url}${path}`)
+      .getChainId()
+      .catch((error: unknown) => error);
+    expect(thrown).toBeInstanceOf(HttpRequestError);
+    expect(thrown).toMatchObject({ status: 429 });
+  }
+});
+
 it('asks again when a connection was closed while it lay idle', async () => {
   let served = 0;
   const url = await serve((request, response) => {

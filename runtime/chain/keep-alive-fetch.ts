@@ -42,13 +42,20 @@ export async function fetchWith(
     if (error instanceof ClosedWhileIdle) return ask(url, init);
     throw error;
   });
-  const body = await bodyOf(response, init.signal);
   const status = response.statusCode ?? 0;
+  const body = await bodyOf(response, init.signal).catch((error: unknown) => {
+    // The status says enough.
+    if (status >= 400 && error instanceof AnswerCutOff) return Buffer.alloc(0);
+    throw error;
+  });
   if (status >= 300 && status < 400) {
     const followed = await fetch(url, init as RequestInit);
     return answerOf(followed, read(await collected(followed.body ?? [])));
   }
-  const get = (name: string) => response.headers[name.toLowerCase()] ?? null;
+  // An error that calls itself JSON and is none would be told without its status.
+  const isHidden = (name: string): boolean => status >= 400 && name === 'content-type';
+  const get = (name: string) =>
+    isHidden(name.toLowerCase()) ? null : (response.headers[name.toLowerCase()] ?? null);
   return answerOf(
     { status, statusText: response.statusMessage ?? '', headers: { get } },
     read(body),

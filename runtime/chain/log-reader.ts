@@ -21,13 +21,16 @@ type LogReaderOptions = {
   times?: boolean;
 };
 
-/** So many limits in a row, with no range taken between them, may mean the range after all. */
-const LIMITS_IN_A_ROW = 8;
+/** Where so many limits came for one place, and nothing was told of it between them, they may mean the range after all. */
+const LIMITS_OF_RANGE = 4;
+/** Places at once: those that are asked for ahead, and some. */
+const MOST_LIMITED = 16;
 
 export class LogReader {
   readonly #options: LogReaderOptions;
   #range: RangePolicy;
-  #limits = 0;
+  /** Ranges that were answered with a limit, and how often. */
+  #limited: { from: number; to: number; times: number }[] = [];
 
   constructor(options: LogReaderOptions) {
     this.#options = options;
@@ -53,34 +56,23 @@ export class LogReader {
     try {
       const logs = await readLogs(client, filter, from, to, { times, elsewhere });
       this.#range = afterSuccess(this.#range, maxRange);
-      this.#limits = 0;
+      this.#limited = this.#limited.filter((one) => one.from < from || one.from > to);
       return logs;
     } catch (error) {
       const asked = to - from + 1;
-      if (asked <= 1 || !this.#mayTakeLess(error)) throw error;
+      if (asked <= 1 || !this.#mayTakeLess(error, from, to)) throw error;
       this.#range = afterRefusal(this.#range, asked);
       logger.debug({ err: error, asked, next: this.range }, 'the node refused a range of logs');
       return null;
     }
   }
 
-  #mayTakeLess(error: unknown): boolean {
+  #mayTakeLess(error: unknown, from: number, to: number): boolean {
     if (!isLimit(error)) return !saysNothingOfTheRange(error);
-    this.#limits = (this.#limits + 1) % LIMITS_IN_A_ROW;
-    return this.#limits === 0;
-  }
-
-  /** The whole of [from, to], in as many ranges as it takes. */
-  async readAll(filter: LogFilter, from: number, to: number): Promise<IndexedLog[]> {
-    const found: IndexedLog[][] = [];
-    let position = from;
-    while (position <= to) {
-      const end = Math.min(position + this.range - 1, to);
-      const logs = await this.read(filter, position, end);
-      if (logs === null) continue;
-      found.push(logs);
-      position = end + 1;
-    }
-    return found.flat();
+    const known = this.#limited.find((one) => one.from <= to && one.to >= from);
+    const times = (known?.times ?? 0) + 1;
+    const others = this.#limited.filter((one) => one !== known).slice(1 - MOST_LIMITED);
+    this.#limited = [...others, { from, to, times }];
+    return times >= LIMITS_OF_RANGE;
   }
 }
