@@ -120,6 +120,49 @@ test('comes on though the node answers fewer calls at a time than it asks for at
   expect(seen.calls - seen.refused).toBeLessThanOrEqual(64);
 });
 
+test('holds no block of before a gap in which the chain was replaced, though the lead beyond it broke off', async () => {
+  const old = new Chain('one');
+  const now = new Chain('two', old, 90);
+  const { client, state } = node(old);
+  const tail = new ChainTail(client, 0);
+  await tail.leadTo(old.at(100));
+  state.chain = now;
+  state.left = 15;
+  await expect(tail.leadTo(now.at(170))).rejects.toThrow();
+  state.left = Infinity;
+  // Of a node that lags.
+  await tail.leadTo(now.at(130));
+  expect(hashesOf(tail, 66, 130)).toEqual(truth(now, 66, 130));
+});
+
+test('reaches as far down as ever where the chain goes back to a block of a lead that broke off', async () => {
+  const chain = new Chain('one');
+  const { client, state } = node(chain);
+  const tail = new ChainTail(client, 0);
+  state.left = 15;
+  await expect(tail.leadTo(chain.at(170))).rejects.toThrow();
+  state.left = Infinity;
+  await tail.leadTo(chain.at(112));
+  expect(hashesOf(tail, 60, 112)).toEqual(truth(chain, 60, 112));
+  expect(tail.at(171)).toBeNull();
+});
+
+test('comes back from a reorg though the node answers fewer calls at a time than it was deep', async () => {
+  const old = new Chain('one');
+  const { client, state, seen } = node(old);
+  const tail = new ChainTail(client, 0);
+  await tail.leadTo(old.at(150));
+  state.chain = new Chain('two', old, 120);
+  const { calls, refused } = seen;
+  for (let runs = 0; tail.at(150) === old.at(150).hash && runs < 20; runs += 1) {
+    state.left = 4;
+    await tail.leadTo(state.chain.at(150)).catch(() => undefined);
+  }
+  expect(hashesOf(tail, 90, 150)).toEqual(truth(state.chain, 90, 150));
+  // Each parent once.
+  expect(seen.calls - calls - (seen.refused - refused)).toBeLessThanOrEqual(31);
+});
+
 test.for([1, 7, 50])(
   'of a chain that parted %i blocks ago it holds the new blocks alone',
   async (depth) => {

@@ -11,6 +11,9 @@ export type Header = { block: number; hash: Hex; parentHash: Hex };
 const REACH = 64;
 /** Public endpoints refuse more than about twenty calls at once, and logs are asked for beside these. */
 const HEADERS_AT_ONCE = 10;
+/** Headers of leads that broke off. */
+const MOST_FETCHED = 4 * REACH;
+const NONE = { block: Number.POSITIVE_INFINITY, parentHash: '0x' } as const;
 /** A replica that lags does not know the newest parents yet; another one does. */
 const TRIES = 3;
 
@@ -20,6 +23,10 @@ export class ChainTail {
   readonly #hashes = new Map<number, Hex>();
   readonly #leads = inTurn();
   #top = -1;
+  /** The lowest block that it holds: from there to the top there is no gap. */
+  #lowest: Pick<Header, 'block' | 'parentHash'> = NONE;
+  /** By hash, until the lead that asked for them has come to its end: one that breaks off is gone on with. */
+  readonly #fetched = new Map<Hex, Header>();
 
   /** Reaches down to `floor` at most. */
   constructor(client: Pick<PublicClient, 'getBlock'>, floor: number) {
@@ -42,7 +49,7 @@ export class ChainTail {
   }
 
   /** The lowest block that it tells of, once it was led up to that head. */
-  lowest({ block }: Header): number {
+  lowest({ block }: Pick<Header, 'block'>): number {
     return Math.max(block - REACH, this.#floor);
   }
 
@@ -61,29 +68,53 @@ export class ChainTail {
   }
 
   async #lead(head: Header): Promise<void> {
-    if (this.at(head.block) === head.hash) return;
     const below = this.lowest(head);
-    if (!(await this.#byNumber(below, head))) {
-      this.#take(await this.#byParents(below, head));
+    if (this.at(head.block) !== head.hash) {
+      if (!(await this.#byNumber(below, head))) this.#take(await this.#byParents(below, head));
+      // Whatever lies above is of another chain.
+      this.#cut(below, head.block);
     }
-    // Whatever lies above is of another chain.
-    for (const block of this.#hashes.keys()) {
-      if (block < below || block > head.block) this.#hashes.delete(block);
-    }
-    this.#top = head.block;
+    await this.#reachTo(this.lowest({ block: this.#top }));
+    this.#fetched.clear();
   }
 
   #take(headers: readonly Header[]): void {
-    for (const { block, hash } of headers) this.#hashes.set(block, hash);
-    this.#top = Math.max(this.#top, ...headers.map(({ block }) => block));
+    for (const header of headers) {
+      this.#hashes.set(header.block, header.hash);
+      this.#top = Math.max(this.#top, header.block);
+      if (header.block <= this.#lowest.block) this.#lowest = header;
+    }
+  }
+
+  #cut(below: number, top: number): void {
+    const parentHash = this.at(below - 1);
+    if (parentHash !== null) this.#lowest = { block: below, parentHash };
+    for (const block of this.#hashes.keys()) {
+      if (block < below || block > top) this.#hashes.delete(block);
+    }
+    this.#top = top;
+  }
+
+  #clear(): void {
+    this.#hashes.clear();
+    this.#top = -1;
+    this.#lowest = NONE;
+  }
+
+  /** Where a group was not answered, the tail begins further up: what is missing is had by the hashes of parents. */
+  async #reachTo(below: number): Promise<void> {
+    while (!this.isEmpty && this.#lowest.block > below) {
+      this.#take([await this.#parentOf(this.#lowest)]);
+    }
   }
 
   /** The blocks from the tail to the head, group by group; false where they are not of one chain with it. */
   async #byNumber(below: number, head: Header): Promise<boolean> {
     if (head.block <= this.#top) return false;
-    const isNew = this.#top < below;
-    let next = isNew ? below : this.#top + 1;
-    let parent = isNew ? null : this.at(this.#top);
+    // What is held further down is of a chain that may have been replaced since.
+    if (this.#top < below) this.#clear();
+    let next = this.#top < 0 ? below : this.#top + 1;
+    let parent = this.at(this.#top);
     const ask = async (block: number): Promise<Header | null> =>
       block === head.block ? head : await this.#header({ blockNumber: BigInt(block) });
     while (next <= head.block) {
@@ -116,13 +147,20 @@ export class ChainTail {
       last = await this.#parentOf(last);
       headers.push(last);
     }
+    // Nothing of the tail is of this chain.
+    this.#clear();
     return headers;
   }
 
-  async #parentOf({ block, parentHash }: Header): Promise<Header> {
+  async #parentOf({ block, parentHash }: Pick<Header, 'block' | 'parentHash'>): Promise<Header> {
+    const known = this.#fetched.get(parentHash);
+    if (known !== undefined) return known;
     for (let tries = 0; tries < TRIES; tries += 1) {
       const parent = await this.#header({ blockHash: parentHash });
-      if (parent !== null) return parent;
+      if (parent === null) continue;
+      if (this.#fetched.size >= MOST_FETCHED) this.#fetched.clear();
+      this.#fetched.set(parentHash, parent);
+      return parent;
     }
     throw new Error(`the node does not show the parent of block ${block}`);
   }

@@ -82,6 +82,9 @@ const LONGEST_PAUSE_MS = 2_000;
 /** How long a replica may lag that was believed once. */
 const SEAM_MS = 60_000;
 
+/** So much is read again at the most. */
+const MOST_OVERLAPS = 4;
+
 const logsOf = (steps: readonly { told: { count: number } }[]): number =>
   steps.reduce((sum, { told }) => sum + told.count, 0);
 
@@ -109,6 +112,8 @@ export class Indexer<DB extends IndexerTables> {
   #limitedRuns = 0;
   /** Up to before this block a run that failed then has read again what the rows hold; null: none has. */
   #again: number | null = null;
+  /** From this block on is to be read again what was not because of that. */
+  #owed: number | null = null;
   /** Where rows of this run were joined to those before a gap; the lowest one that is not sure yet. */
   #seam: (Checkpoint & { untilMs: number }) | null = null;
   /** A head that this process saw and whose rows another has to write. */
@@ -202,15 +207,31 @@ export class Indexer<DB extends IndexerTables> {
     await this.#lookAtSeam(head);
     // A node behind the rows has nothing to add to them.
     if (head.block < this.height) return;
-    const { overlap, startBlock } = this.#options;
+    const { startBlock } = this.#options;
     const next = (this.#cursor?.block ?? startBlock - 1) + 1;
+    const from = this.#startAt(next);
     const run: Run = { head, linked, backlog: new Backlog(LOGS_AHEAD), hasEnded: false };
     try {
-      await this.#readTo(Math.max(next - overlap, startBlock, this.#again ?? 0), run);
+      await this.#readTo(from, run);
     } finally {
       run.hasEnded = true;
     }
     if (this.#cursor !== null && this.#cursor.block === head.block) this.#caughtUpAt = Date.now();
+  }
+
+  /**
+   * Where a run begins whose first new block is `next`. What a run that failed has read again is not read once more by
+   * those after it until one comes through; then it is, since the node may have lagged all that time.
+   */
+  #startAt(next: number): number {
+    const { overlap, startBlock } = this.#options;
+    const whole = Math.min(next - overlap, this.#owed ?? next);
+    if (this.#again === null) {
+      this.#owed = null;
+      return Math.max(whole, next - MOST_OVERLAPS * overlap, startBlock);
+    }
+    this.#owed = whole;
+    return Math.max(whole, startBlock, this.#again);
   }
 
   /**
@@ -219,7 +240,7 @@ export class Indexer<DB extends IndexerTables> {
    * @throws as `sync`.
    */
   async follow(): Promise<void> {
-    this.#started = false;
+    this.reopen();
     const head = await this.#headNow();
     this.#head = head.block;
     this.#options.onHead(head.block);
@@ -241,6 +262,7 @@ export class Indexer<DB extends IndexerTables> {
   /** What is known of the rows is read anew in the next sync: another process has written since. */
   reopen(): void {
     this.#started = false;
+    this.#limitedRuns = 0;
   }
 
   /** Range by range; the node works on the next ones while the store takes this one. */
@@ -318,7 +340,7 @@ export class Indexer<DB extends IndexerTables> {
       });
     }
     this.#cursor = await latestCheckpoint(db);
-    this.#again = null;
+    this.#again = this.#owed = null;
     await this.#options.vaults.load(db);
     this.#started = true;
   }
@@ -404,7 +426,7 @@ export class Indexer<DB extends IndexerTables> {
       await beginEpoch(own);
     });
     this.#cursor = await latestCheckpoint(this.#ownDb());
-    this.#again = null;
+    this.#again = this.#owed = null;
     await vaults.load(this.#ownDb());
     this.#started = started;
     this.#generation += 1;
@@ -432,6 +454,7 @@ export class Indexer<DB extends IndexerTables> {
       for (const rows of allOf(prepared)) await rows.write(trx);
     });
     this.#cursor = cursor;
+    if (news.some(({ discovered }) => discovered)) this.#ranges.forgetHistory();
     if (news.some(({ told }) => told.count > 0)) this.#generation += 1;
   }
 }

@@ -293,7 +293,7 @@ export class RangeReader<DB> {
     for (let range = asked; ; range = await this.#ask(range.from, run, range.place, range.parent)) {
       const told = await range.logs;
       if (told === null) continue;
-      const found = await this.#take(range, told);
+      const found = await this.#take(range, told, run);
       run.backlog.add(found.told.count);
       return found;
     }
@@ -308,7 +308,7 @@ export class RangeReader<DB> {
     return Array.isArray(read) ? toldBy(read) : read;
   }
 
-  async #take(asked: Asked<DB>, read: Told<DB>): Promise<Found<DB>> {
+  async #take(asked: Asked<DB>, read: Told<DB>, run: Run): Promise<Found<DB>> {
     const { to, hash, place, further } = asked;
     const { known } = place;
     let told = read;
@@ -316,7 +316,7 @@ export class RangeReader<DB> {
     if (found.length > 0) {
       // Their history belongs among the logs, of which none may be taken apart without it.
       if (told.made.size > 0) throw new Error('baskets were appended in what was taken apart');
-      told = toldBy([...told.logs, ...(await this.#logsOf(found, asked))].sort(inChainOrder));
+      told = toldBy([...told.logs, ...(await this.#logsOf(found, asked, run))].sort(inChainOrder));
     }
     const vaults = found.length === 0 ? place.vaults : new Set([...place.vaults, ...found]);
     return {
@@ -344,7 +344,8 @@ export class RangeReader<DB> {
     // Of blocks further below the head its tail says nothing.
     if (to >= this.#tail.lowest(head)) {
       await linked();
-      if (this.#tail.at(to) !== hash) throw changed(to);
+      const here = this.#tail.at(to);
+      if (here !== null && here !== hash) throw changed(to);
     }
     this.#makeSureOfTail(told);
     const before = known === null ? [] : [known];
@@ -386,7 +387,7 @@ export class RangeReader<DB> {
   }
 
   /** Everything of vaults that were appended just now: they lived before, and so did their shares. */
-  async #logsOf(vaults: readonly Address[], { to, hash }: Asking): Promise<IndexedLog[]> {
+  async #logsOf(vaults: readonly Address[], { to, hash }: Asking, run: Run): Promise<IndexedLog[]> {
     const { projections, startBlock, logger } = this.#options;
     const history = await this.#historyOf(vaults.join(), to, hash);
     if (history.next === startBlock) {
@@ -395,15 +396,16 @@ export class RangeReader<DB> {
     const topics = [...new Set(projections.flatMap(({ vaultTopics }) => vaultTopics ?? []))];
     try {
       while (history.next <= to) {
+        if (run.hasEnded) throw new Error('the run has ended');
         const end = this.#endOf(history.next, { block: to });
         const logs = await this.#reader.read({ addresses: vaults, topics }, history.next, end);
         if (logs === null) continue;
         history.logs.push(...logs);
         history.next = end + 1;
       }
-    } catch (error) {
+    } finally {
+      // Whole or not: what comes after it may fail.
       this.#history = history;
-      throw error;
     }
     return history.logs.filter(({ block }) => block <= to);
   }
@@ -412,8 +414,16 @@ export class RangeReader<DB> {
   async #historyOf(vaults: string, to: number, hash: Hex): Promise<History> {
     const kept = this.#history;
     this.#history = null;
-    if (kept?.vaults === vaults && (await this.#tail.hashNow(kept.to)) === kept.hash) return kept;
-    return { vaults, to, hash, next: this.#options.startBlock, logs: [] };
+    if (kept?.vaults !== vaults || (await this.#tail.hashNow(kept.to)) !== kept.hash) {
+      return { vaults, to, hash, next: this.#options.startBlock, logs: [] };
+    }
+    // What is read from now on is of this block's chain.
+    return to > kept.to ? { ...kept, to, hash } : kept;
+  }
+
+  /** Once it is written. */
+  forgetHistory(): void {
+    this.#history = null;
   }
 }
 

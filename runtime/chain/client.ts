@@ -8,6 +8,7 @@ import {
   http,
   type HttpTransportConfig,
   type PublicClient,
+  RpcRequestError,
   TimeoutError,
   type Transport,
   withRetry,
@@ -81,6 +82,10 @@ const AFTER_LIMIT_MS = [250, 500, 1_000];
 /** Verdicts after which the same call may be answered. */
 const PASSING: ReadonlySet<Verdict['tag']> = new Set(['fault', 'late', 'rate_limited']);
 
+/** EIP-1474: nodes say so of what the same call does not meet a moment later. */
+const isInternal = (error: Error): boolean =>
+  error instanceof RpcRequestError && error.code === -32_603;
+
 /**
  * Asks again where that may help. viem's own second try waits as long as the endpoint says, a day if it likes, and no
  * deadline of the call ends that.
@@ -97,7 +102,7 @@ function askedAgain(transport: Transport): Transport {
           tagOf(error) === 'rate_limited' ? (AFTER_LIMIT_MS[count] ?? 0) : AGAIN_AFTER_MS,
         shouldRetry: ({ count, error }) =>
           count === 0
-            ? PASSING.has(tagOf(error))
+            ? PASSING.has(tagOf(error)) || isInternal(error)
             : tagOf(error) === 'rate_limited' && call.method !== 'eth_getLogs',
       });
     };

@@ -120,7 +120,8 @@ class Endpoint implements Attempted {
 
   failed(trouble: Trouble, method: string): void {
     (method === LOGS ? this.logs : this.health).failed(trouble);
-    if (this.health.paused) this.chain.doubt();
+    // One that counts calls is who it was.
+    if (this.health.paused && trouble.tag !== 'rate_limited') this.chain.doubt();
     if (this.pausedFor(method)) {
       this.#tell(false, 'an RPC endpoint is left alone for a while', { why: trouble.tag });
     }
