@@ -13,7 +13,7 @@ import { ENDPOINTS } from './endpoints/index.ts';
 import { Guide } from './guide/guide.ts';
 import { answerPreflight, CORS_HEADERS } from './http/cors.ts';
 import { mount } from './http/endpoint.ts';
-import { jobBoard } from './jobs/scan.ts';
+import { dueBoard, jobBoard } from './jobs/scan.ts';
 import { MarkBodies } from './marks/mark-bodies.ts';
 import { errorBodyFor } from './mcp/json-rpc.ts';
 import { mcpRoute } from './mcp/route.ts';
@@ -46,6 +46,7 @@ export function createApiApp(options: {
     service,
     bodies: new MarkBodies(service.marks),
     board: jobBoard(service),
+    due: dueBoard(service),
     payouts: payoutBoard(service),
     documents: {
       root: spelled(rootDocument(service, ENDPOINTS)),

@@ -15,6 +15,7 @@ import type { WeekendHistory } from './cover/weekends.ts';
 import type { CoverCalendar } from './cover/weeks.ts';
 import type { Indexer } from './indexer/indexer.ts';
 import type { DueIndex } from './jobs/due-index.ts';
+import type { News } from './jobs/news.ts';
 import type { Marks } from './marks/marks.ts';
 import type { NavHistory } from './nav/nav-history.ts';
 import type { OrderIndex } from './orders/order-index.ts';
@@ -50,6 +51,8 @@ export type Service = {
   accountBooks: AccountBooks;
   tail: LedgerTail;
   indexer: Indexer<ApiTables>;
+  /** Told whenever marks or rows were read anew. */
+  news: News;
   newest: NewestBlock;
   accounts: AccountAddresses;
   nonces: NonceLanes;

@@ -30,6 +30,7 @@ import { apiProjections, indexIdentity } from './indexer/projections.ts';
 import { gatherStatistics } from './indexer/statistics.ts';
 import { VaultSet } from './indexer/vault-set.ts';
 import { DueIndex } from './jobs/due-index.ts';
+import { News } from './jobs/news.ts';
 import { Marks } from './marks/marks.ts';
 import { NavHistory } from './nav/nav-history.ts';
 import { NavIndex } from './nav/nav-index.ts';
@@ -78,7 +79,9 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     logger: logger.child({ module: 'nav' }),
   });
   const navs = new NavHistory(store.db, navIndex);
+  const news = new News();
   const marks = new Marks({
+    onRead: () => news.tell(),
     client,
     deployment,
     navAt: async (vault, time) => (indexer.caughtUp ? await navs.navAt(vault, time) : null),
@@ -134,6 +137,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     marks,
     navs,
     indexer,
+    news,
     newest,
     orders: new OrderIndex(store.db),
     due: new DueIndex(store.db),
@@ -213,6 +217,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
       } finally {
         lag.set(indexer.lagBlocks);
         leading.set(lead.leads ? 1 : 0);
+        news.tell();
       }
     },
   });
@@ -222,6 +227,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     port: listening.port,
     stop: async () => {
       indexer.end();
+      news.end();
       const ended = Promise.all([marks.stop(), indexing.stop()]);
       await Promise.all([
         listening.close(HTTP_CLOSE_MS),

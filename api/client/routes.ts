@@ -113,6 +113,11 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     path: '/v1/jobs',
     takesInput: true,
   },
+  jobsChanges: {
+    method: 'get',
+    path: '/v1/jobs/changes',
+    takesInput: true,
+  },
   coverWeeks: {
     method: 'get',
     path: '/v1/cover/weeks',

@@ -13,6 +13,7 @@ import { coverWeeks } from './cover-weeks.ts';
 import { docs } from './docs.ts';
 import { health } from './health.ts';
 import { jobs } from './jobs.ts';
+import { jobsChanges } from './jobs-changes.ts';
 import { llms } from './llms.ts';
 import { markets } from './markets.ts';
 import { mcp } from './mcp.ts';
@@ -60,6 +61,7 @@ export const ENDPOINTS = [
   txCancel,
   sellRoutes,
   jobs,
+  jobsChanges,
   coverWeeks,
   coverBook,
   coverPositions,

@@ -35,6 +35,11 @@ export class ScanBoard<T> {
     this.#deadlineMs = options.deadlineMs;
   }
 
+  /** Of what a scan would be that begins now. */
+  get version(): string {
+    return this.#version();
+  }
+
   /**
    * The scan of this version, or the one still under way: its own time says from when it is.
    * @throws ApiError UPSTREAM when the chain or the store does not answer in time.

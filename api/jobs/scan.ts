@@ -3,6 +3,7 @@
  * at current quotes. The store finds what is due at the marks' NAVs; its escrow confirms it at the block of the quotes.
  */
 
+import { createHash } from 'node:crypto';
 import type { Address } from 'viem';
 import { encodeFunctionData, type Hex, zeroAddress } from 'viem';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
@@ -34,8 +35,12 @@ export type Scan = {
 const MAX_EXAMINED = 200;
 /** Lines that one answer gives of each reason that needs no look at the chain. */
 const MAX_LINES = 100;
-/** Reads of one aggregated call stay within what public nodes let a call burn. */
-const ORDERS_PER_READ = 8;
+/**
+ * Reads of one aggregated call stay within what public nodes let a call burn. What orders of one size and basket ask the
+ * pools is asked once (read-batch.ts), so that of those more fit.
+ */
+const QUOTES_PER_READ = 8;
+const ORDERS_PER_READ = 32;
 const READS_AT_ONCE = 4;
 /** A scan that takes longer ends with what it has, and the next one goes on from there. */
 const EXAMINE_MS = 4_000;
@@ -94,10 +99,7 @@ class JobScanner {
     candidates: readonly Candidate[],
     signal: AbortSignal,
   ): Promise<{ quotes: { candidate: Candidate; quote: FillQuote }[]; examined: number }> {
-    const chunks: Candidate[][] = [];
-    for (let start = 0; start < candidates.length; start += ORDERS_PER_READ) {
-      chunks.push(candidates.slice(start, start + ORDERS_PER_READ));
-    }
+    const chunks = chunksOf(candidates);
     const startedAt = performance.now();
     const found = new Map<Candidate[], FillQuote[]>();
     await runBounded(
@@ -121,16 +123,71 @@ class JobScanner {
   }
 }
 
+/** In their order, as many to each as one aggregated call may ask for. */
+export function chunksOf<T extends Pick<Candidate, 'type' | 'amount' | 'basket'>>(
+  candidates: readonly T[],
+): T[][] {
+  const chunks: T[][] = [];
+  const quotes = new Set<string>();
+  let chunk: T[] = [];
+  for (const candidate of candidates) {
+    const { type, amount, basket } = candidate;
+    const quote = `${basket.vault}:${type === 'sell'}:${amount}`;
+    const isFull = !quotes.has(quote) && quotes.size >= QUOTES_PER_READ;
+    if (chunk.length === 0 || isFull || chunk.length >= ORDERS_PER_READ) {
+      chunk = [];
+      chunks.push(chunk);
+      quotes.clear();
+    }
+    quotes.add(quote);
+    chunk.push(candidate);
+  }
+  return chunks;
+}
+
 /** The board that `/v1/jobs` is answered from. */
 export function jobBoard(service: Service): ScanBoard<Scan> {
   const scanner = new JobScanner(service);
   return new ScanBoard({
     run: (signal) => scanner.scan(signal),
-    version: () => `${service.marks.snapshot().version}:${service.indexer.generation}`,
-    outOfReach: () => service.marks.outOfReach(),
-    deadlineMs: SCAN_DEADLINE_MS,
+    ...freshness(service),
   });
 }
+
+/** What is due, without a look at the chain. */
+export type DueNow = {
+  /** The block's time, unix seconds. */
+  chainTime: number;
+  /** Names which orders and slots are due. */
+  tag: string;
+  /** What it was found at. */
+  version: string;
+};
+
+/** The board that `/v1/jobs/changes` is answered from. */
+export function dueBoard(service: Service): ScanBoard<DueNow> {
+  const fresh = freshness(service);
+  const due = async (): Promise<DueNow> => {
+    const { marks } = service;
+    const version = fresh.version();
+    const snapshot = marks.snapshot();
+    const catalog = marks.catalog();
+    const { chainTime, paused } = snapshot;
+    const fetch = fetchDue(service, catalog, navsOf(snapshot, catalog).valid, chainTime);
+    const found = paused ? [] : await fetch(START, MAX_EXAMINED + MAX_LINES);
+    const names = found.map(({ escrow, id, slot }) => `${escrow}:${id}:${slot}`);
+    const tag = createHash('sha256').update(names.join()).digest('base64url');
+    return { chainTime, tag, version };
+  };
+  return new ScanBoard({ run: due, ...fresh });
+}
+
+/** When a scan would find something else. */
+const freshness = ({ marks, indexer }: Service) => ({
+  version: () => `${marks.snapshot().version}:${indexer.generation}`,
+  outOfReach: () => marks.outOfReach(),
+  deadlineMs: SCAN_DEADLINE_MS,
+});
 
 /** Which NAV triggers in each basket: the reference; where there is none, the spot NAV tells what would be due. */
 function navsOf(

@@ -22,6 +22,8 @@ export type MarksOptions = {
   deployment: Deployment;
   /** NAV of a basket at a moment (unix seconds), dollars x 1e18; null where it is not known, or not yet. */
   navAt: (vault: Address, time: number) => Promise<bigint | null>;
+  /** Called after each refresh. */
+  onRead: () => void;
   logger: Logger;
   metrics: Metrics;
   intervalMs: number;
@@ -103,6 +105,7 @@ export class Marks {
     try {
       await this.#refresh();
       this.#failure = '';
+      this.#options.onRead();
     } catch (error) {
       this.#failure = faultLine(error);
       throw error;

@@ -56,6 +56,24 @@ export const jobsQuery = z.object({
   }),
 });
 
+const WAIT_ERROR = 'expected a whole number of milliseconds, 0 to 30000';
+
+export const jobsChangesQuery = z.object({
+  unless: z
+    .string()
+    .max(64, 'expected a tag')
+    .optional()
+    .meta({ description: 'Tag of the jobs that are known: waits for others. Absent: none are.' }),
+  waitMs: z
+    .preprocess(
+      (given: string | number) =>
+        typeof given === 'string' && /^[0-9]{1,5}$/.test(given) ? Number(given) : given,
+      z.int(WAIT_ERROR).min(0, WAIT_ERROR).max(30_000, WAIT_ERROR),
+    )
+    .default(0)
+    .meta({ description: 'Longest wait in milliseconds.' }),
+});
+
 const DAYS_ERROR = 'expected a whole number of days, 1 to 365';
 
 export const navHistoryQuery = z.object({

@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Hex, keccak256, parseEventLogs, toHex } from 'viem';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { OrderRow } from '../../api/orders/order-tables.ts';
 import { type ApiTables, apiMigrations } from '../../api/tables.ts';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
@@ -178,4 +178,53 @@ describe('an order that can never be filled', () => {
     expect(jobs[0]?.type).toBe('limit');
     await execute(jobs[0]);
   });
+});
+
+describe('other jobs', () => {
+  type Changes = { status: number; body: { tag?: string } };
+  const changes = (query = ''): Promise<Changes> => api.get(`/v1/jobs/changes${query}`);
+
+  test('are told of when they are due, and not before; the tag stays while the same are', async () => {
+    await api.settled();
+    const { tag: none = '' } = (await changes()).body;
+    expect((await changes(`?unless=${none}&waitMs=300`)).body.tag).toBe(none);
+    let answered = false;
+    const waiting = changes(`?unless=${none}&waitMs=30000`).finally(() => {
+      answered = true;
+    });
+    const nav = Number((await api.get(`/v1/baskets/${TICKER}`)).body.nav);
+    // Open, and not due.
+    await build('limit', { amountUsdg: 100, triggerNav: nav * 0.5 });
+    await api.marksSettled();
+    expect(answered).toBe(false);
+    await build('limit', { amountUsdg: 100, triggerNav: nav * 1.1 });
+    const { tag: one = '' } = (await waiting).body;
+    expect(one).not.toBe(none);
+    const [job] = await jobsOf(1);
+    await fork.client.mine({ blocks: 1 });
+    await api.marksSettled();
+    expect((await changes(`?unless=${one}`)).body.tag).toBe(one);
+    const gone = changes(`?unless=${one}&waitMs=30000`);
+    await execute(job);
+    expect((await gone).body.tag).toBe(none);
+  });
+
+  test('are not waited for where nothing is known, or by a process that stops', async () => {
+    await api.settled();
+    const { tag = '' } = (await changes('?waitMs=30000')).body;
+    const held = changes(`?unless=${tag}&waitMs=30000`);
+    await vi.waitFor(async () => {
+      expect((await api.get('/health')).status).toBe(200);
+    });
+    await api.stop();
+    expect((await held).body.tag).toBe(tag);
+  });
+
+  test.each(['?waitMs=soon', '?waitMs=-1', '?waitMs=30001', `?unless=${'x'.repeat(65)}`])(
+    'are not waited for as %s',
+    async (query) => {
+      const { status, body } = await api.get(`/v1/jobs/changes${query}`);
+      expect([status, body.code]).toEqual([400, 'BAD_REQUEST']);
+    },
+  );
 });

@@ -44,6 +44,7 @@ export function wrongRequests(life: Life): Refusal[] {
     get(`/v1/wallet/0x${'5e'.repeat(32)}`, 400, 'BAD_REQUEST'),
     get('/v1/orders/0x12', 400, 'BAD_REQUEST'),
     get('/v1/jobs?executor=me', 400, 'BAD_REQUEST'),
+    get('/v1/jobs/changes?waitMs=soon', 400, 'BAD_REQUEST'),
     get('/v1/positions/0x12', 400, 'BAD_REQUEST'),
     get('/v1/strategies/alice', 400, 'BAD_REQUEST'),
     get('/v1/nav/NONE/history', 404, 'UNKNOWN_BASKET'),

@@ -98,6 +98,7 @@ export async function look(life: Life): Promise<void> {
     `/v1/positions/${life.address('alice')}`,
     `/v1/strategies/${life.address('alice')}`,
     '/v1/jobs',
+    '/v1/jobs/changes',
     '/v1/nav/CORE/history?days=2',
     '/v1/nav/chip/history?res=1d&days=30&format=ohlc',
     '/v1/nav/MAG7/history?format=close&days=2',

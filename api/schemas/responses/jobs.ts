@@ -22,6 +22,15 @@ const job = z
   })
   .meta({ id: 'Job' });
 
+export const jobsChangesBody = z
+  .object({
+    asOf: z.iso.datetime().meta({ description: "The block's time." }),
+    tag: z
+      .string()
+      .meta({ description: 'Names the jobs that are listed: the same tag, the same jobs.' }),
+  })
+  .meta({ id: 'JobsChanges' });
+
 export const jobsBody = z
   .object({
     asOf: z.iso.datetime().meta({ description: "The block's time." }),

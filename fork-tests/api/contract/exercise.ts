@@ -138,6 +138,7 @@ export async function look(scene: Scene): Promise<void> {
     '/v1/markets',
     '/v1/markets?prices=0&fields=ticker,nav',
     '/v1/stats',
+    '/v1/jobs/changes',
     `/v1/nav/${TICKER}/history`,
     `/v1/nav/${TICKER}/history?format=close&res=1h&days=2`,
     `/v1/nav/${TICKER}/history?format=summary&days=30`,
@@ -196,7 +197,9 @@ export async function refuseWrong(scene: Scene, check: DocumentCheck): Promise<v
       await ask.post(concrete, {});
       await ask.get(pathAt(path, '%E0%A4%A', '%E0%A4%A'));
       await ask.get(pathAt(path, 'NONE', 'nobody'));
-      await ask.get(`${concrete}?fields=apy&executor=me&days=0&vault=me&owner=me&week=now`);
+      await ask.get(
+        `${concrete}?fields=apy&executor=me&days=0&vault=me&owner=me&week=now&waitMs=soon`,
+      );
     } else {
       await ask.get(concrete);
       await ask.post(concrete, '{');

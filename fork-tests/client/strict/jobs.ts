@@ -1,5 +1,5 @@
 /** What anyone may execute, and the routes that sell shares taken in kind (wire.md, Reads and Cover). */
-import { addr, bps, callData, hash, int, isoTime, wei, words } from './formats.ts';
+import { addr, bps, callData, hash, int, isoTime, matching, wei, words } from './formats.ts';
 import { symbol, ticker } from './marks.ts';
 import { array } from './collections.ts';
 import { type Infer, literal, nullable, object, type Rule } from './shape.ts';
@@ -37,6 +37,12 @@ const job = object(
 const skipped = array(object({ type: words, id: words, reason: words }));
 
 export const jobs = object({ asOf: isoTime, jobs: array(job), skipped, note: words });
+
+/** Ours: named in no document. */
+export const jobsChanges = object({
+  asOf: isoTime,
+  tag: matching(/^[\w-]{43}$/, 'a tag', ['', 'a tag']),
+});
 
 const payout = object(
   {

@@ -7,7 +7,7 @@ import { coverPositions } from './cover-positions.ts';
 import { weeks } from './cover.ts';
 import { errorBody } from './errors.ts';
 import { history } from './history.ts';
-import { jobs, payouts, sellRoutes } from './jobs.ts';
+import { jobs, jobsChanges, payouts, sellRoutes } from './jobs.ts';
 import { basket, baskets, health, markets, root, stats } from './marks.ts';
 import * as plans from './plans.ts';
 import { matching } from './formats.ts';
@@ -46,6 +46,7 @@ const READS: readonly (readonly [string, Reader])[] = [
   ['/v1/orders/{address}', always(orders)],
   ['/v1/strategies/{address}', always(strategies)],
   ['/v1/jobs', always(jobs)],
+  ['/v1/jobs/changes', always(jobsChanges)],
   ['/v1/leverage/sell-routes', always(sellRoutes)],
   ['/v1/cover/weeks', always(weeks)],
   ['/v1/cover/book/{ticker}', book],
