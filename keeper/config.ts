@@ -29,7 +29,8 @@ export const keeperOptions = z.object({
     example: 'http://127.0.0.1:8080',
   }),
   KEEPER_POLL_MS: option(intOption(100, 60_000).default(1_000), {
-    description: 'Time between the end of one tick and the start of the next, in milliseconds.',
+    description:
+      'Time between the end of one tick and the start of the next, in milliseconds; an API that tells of other due jobs is looked at at once.',
     example: '1000',
   }),
   KEEPER_SOURCE_TIMEOUT_MS: option(intOption(100, 60_000).default(5_000), {
@@ -37,7 +38,8 @@ export const keeperOptions = z.object({
     example: '5000',
   }),
   KEEPER_CONCURRENCY: option(intOption(1, 32).default(4), {
-    description: 'Jobs that are simulated and sent at once.',
+    description:
+      'Questions to the node, and transactions on their way to it, at once: each of one job, or of as many fills as KEEPER_BATCH_MAX.',
     example: '4',
   }),
   KEEPER_MAX_JOBS: option(intOption(1, 5_000).default(500), {
@@ -68,7 +70,7 @@ export const keeperOptions = z.object({
   }),
   KEEPER_BATCH_MAX: option(intOption(1, 50).default(10), {
     description:
-      'Most fills that go into one transaction, where that is cheaper than one each; 1 sends each by itself.',
+      'Most fills that are simulated in one question and go into one transaction, where that is cheaper than one each; 1 sends each by itself.',
     example: '10',
   }),
   KEEPER_ALLOW_LIST_FILE: option(z.string().min(1).optional(), {

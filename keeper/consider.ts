@@ -162,9 +162,9 @@ export async function consider(
   }
   if (verdict.tag === 'send') {
     const terms = { ...verdict, duty: false };
-    const { gas, gainUsdg } = simulation;
+    const { gas, gainUsdg, place = null } = simulation;
     if (isFill(variant)) {
-      collect.addFill({ work: variant, attempt, terms, gas, gainUsdg, fingerprint });
+      collect.addFill({ work: variant, attempt, terms, gas, gainUsdg, place, fingerprint });
       return 'collected';
     }
     if (variant.type !== 'payout') return sends(terms);

@@ -42,6 +42,8 @@ export function createDistrust(options: {
     isDropped: (source) => source !== own && isDropped(trusts.get(source) ?? TRUSTED, now()),
     strike(source, what) {
       const before = trusts.get(source) ?? TRUSTED;
+      // What was under way when it was dropped is of the same moment.
+      if (isDropped(before, now())) return;
       note(source, what, before, strike(before, what, now(), TRUST_RULES));
     },
     drop(source, what) {

@@ -151,19 +151,26 @@ const readyOf = (count: number): Ready[] =>
     terms,
     gas: 1n,
     gainUsdg: 1n,
+    place: null,
     fingerprint: '',
   }));
 
-const sendAll = (ready: readonly Ready[], isOver: () => boolean): Promise<void> =>
-  sendReady(
+const sendAll = async (ready: readonly Ready[], isOver: () => boolean): Promise<void> => {
+  const records: (() => Promise<void>)[] = [];
+  await sendReady(
     context,
     ready,
     world,
-    async (_, fault) => {
-      throw fault;
+    {
+      fault: async (_, fault) => {
+        throw fault;
+      },
+      sent: (record) => void records.push(record),
     },
     isOver,
   );
+  for (const record of records) await record();
+};
 
 test('fills that are ready are sent until their time is over, the rest with a later tick', async () => {
   const ready = readyOf(20);

@@ -39,6 +39,7 @@ import { settleAttempts } from './outcome.ts';
 import { PATIENCE_RULES } from './policy/patience.ts';
 import { policyOf } from './rules.ts';
 import { pollSource } from './source/job-source.ts';
+import { watchJobs } from './source/watch.ts';
 import { startSender } from './start-sender.ts';
 import { createTicker, type Protocol, type Ticker } from './tick.ts';
 
@@ -163,6 +164,7 @@ export async function startTerm(
   const ticker = recorder.ticker(ticking);
   const ethPrice = (): bigint | null => world.status().world?.market.ethPrice ?? null;
   let loop: Loop | null = null;
+  const watching = new AbortController();
   let unwatch: (() => void) | null = null;
   const nudge = (): void => loop?.nudge();
   const housekeeping = createHousekeeping({
@@ -188,6 +190,13 @@ export async function startTerm(
     run: () => {
       housekeeping.start();
       unwatch ??= watchHead(world);
+      for (const [source, url] of config.API_URLS.entries()) {
+        const isDropped = (): boolean => distrust.isDropped(source);
+        void watchJobs(
+          { url, timeoutMs: reading.timeoutMs, isDropped, onChange: nudge },
+          watching.signal,
+        );
+      }
       loop ??= startLoop({
         intervalMs: config.KEEPER_POLL_MS,
         tick: (signal) => ticker.tick(signal),
@@ -202,6 +211,7 @@ export async function startTerm(
     end: async (drainMs) => {
       const quiet = housekeeping.stop();
       unwatch?.();
+      watching.abort();
       await loop?.stop();
       // Aborted with the loop; what the chain does not answer even so is not waited for.
       await within(listings.quiet(), QUIET_MS, 'the sources').catch(() => undefined);
@@ -269,6 +279,8 @@ function contextOf(
       multicall3: deployment.multicall3,
       timeoutMs: config.RPC_TIMEOUT_MS,
       extras: createGasExtras({ now: steadyNow }),
+      mostTogether: policy.batchMax,
+      atOnce: config.KEEPER_CONCURRENCY,
     }),
     rehearse: createRehearsal({
       client,

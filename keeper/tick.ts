@@ -16,11 +16,13 @@ import { admitCover } from './firewall/admit-cover.ts';
 import type { KnownProtocol } from './firewall/known-protocol.ts';
 import { applyEvent, decide, settleAttempts } from './outcome.ts';
 import { createPayouts, type ReadyPayout } from './payouts.ts';
-import { takeTurns, Turns } from './policy/turns.ts';
+import { inRounds, type Listed, takeTurns, Turns } from './policy/turns.ts';
+import type { Considered } from './send.ts';
 import type { SourceAnswer } from './source/job-source.ts';
 import { runBounded } from '../runtime/run-bounded.ts';
 import { Throttle } from '../runtime/throttle.ts';
 import type { Distrust } from './distrust.ts';
+import { runsTogether } from './variants.ts';
 import { type CoverType, type Work, workKeyOf } from './work.ts';
 
 /** A tick starts no further order after this long. */
@@ -33,6 +35,8 @@ const SEND_SHARE_MS = 5_000;
 const SETTLE_SHARE_MS = 5_000;
 /** So many orders in a row that the chain did not answer for end the tick: it is the chain, not the orders. */
 const FAULTS_UNTIL_CHAIN = 3;
+/** What says nothing of whether the chain answers, or that it does not. */
+const UNANSWERED: ReadonlySet<Considered> = new Set(['waited', 'not_sent', 'chain_unavailable']);
 const IDLE_WORLD_MS = 5_000;
 /** What is judged by a block so much older than the newest would be out of date before it is sent. */
 const OLD_WORLD_SECONDS = 20;
@@ -124,7 +128,11 @@ export function createTicker(options: {
     await decide(context, key, 'refused', `${why} (source ${source}, type ${listed.type})`);
   }
 
-  async function admitAll(answers: readonly SourceAnswer[]): Promise<Map<string, Work[]>> {
+  /** @param onFirst told as soon as there is work */
+  async function admitAll(
+    answers: readonly SourceAnswer[],
+    onFirst: () => void,
+  ): Promise<Map<string, Work[]>> {
     const found = new Map<string, Work[]>();
     let unknownVault = false;
     for (const answer of answers) {
@@ -144,6 +152,7 @@ export function createTicker(options: {
         // One listing of a job per source: a source may not put a hundred variants of one job before us.
         if (seen.has(key)) return;
         seen.add(key);
+        if (found.size === 0) onFirst();
         found.set(key, [...(found.get(key) ?? []), admission.work]);
       };
       for (const job of answer.jobs) {
@@ -213,8 +222,9 @@ export function createTicker(options: {
   async function worldFor(
     orders: ReadonlyMap<string, unknown>,
     answers: readonly SourceAnswer[],
+    begun: Promise<World | null> | null,
   ): Promise<World | null> {
-    const world = await options.world.read(orders.size > 0 ? BUSY_WORLD_MS : IDLE_WORLD_MS);
+    const world = await (begun ?? options.world.read(IDLE_WORLD_MS));
     const newest = answers.reduce(
       (most, answer) => Math.max(most, (answer.tag === 'jobs' && answer.asOf?.newest) || 0),
       0,
@@ -226,9 +236,10 @@ export function createTicker(options: {
   async function considerAll(
     orders: Map<string, Work[]>,
     answers: readonly SourceAnswer[],
+    reading: Promise<World | null> | null,
     signal: AbortSignal,
   ): Promise<void> {
-    const world = await worldFor(orders, answers);
+    const world = await worldFor(orders, answers, reading);
     if (world === null) return;
     metrics.headBlock.set(Number(world.blockNumber));
     metrics.ethPrice.set(Number(world.market.ethPrice ?? 0n) / 1e18);
@@ -246,32 +257,62 @@ export function createTicker(options: {
       logger.error({ err, job: jobKey }, 'considering a job failed');
       await noteFault(jobKey, err, faulty);
     };
-    const sendCollected = (): Promise<void> =>
-      sendReady(context, ready.splice(0), world, faulted, overAfter(SEND_SHARE_MS, signal));
-    await runBounded(
-      takeTurns(orders, distrust.own),
-      options.concurrency,
-      async ([jobKey, listed]) => {
-        // A source may have lost its turns, or its name, within this very tick.
-        const variants = listed
-          .filter(({ source }) => !distrust.isDropped(source))
-          .toSorted(
-            (a, b) => Number(b.source === distrust.own) - Number(a.source === distrust.own),
-          );
-        if (!turns.has(variants)) return;
-        try {
-          const considered = await consider(context, variants, world, collect);
-          if (ready.length >= context.batchMax) await sendCollected();
-          if (considered === 'chain_unavailable') faults += 1;
-          else if (considered !== 'waited' && considered !== 'not_sent') faults = 0;
-          if (considered === 'decided') turns.charge(variants);
-        } catch (err) {
-          await faulted(jobKey, err);
-        }
-      },
-      () => faulty.faults.length > 0 || faults >= FAULTS_UNTIL_CHAIN || isOver(),
-    );
-    await sendCollected();
+    const sending = new Set<Promise<void>>();
+    const records: (() => Promise<void>)[] = [];
+    /** Begins to send what is ready; who has found it goes on meanwhile. */
+    const sendCollected = async (): Promise<void> => {
+      while (sending.size >= options.concurrency) await Promise.race(sending);
+      const sent = sendReady(
+        context,
+        ready.splice(0),
+        world,
+        { fault: faulted, sent: (record) => void records.push(record) },
+        overAfter(SEND_SHARE_MS, signal),
+      )
+        .catch((fault: unknown) => {
+          faulty.faults.push(fault);
+        })
+        .finally(() => sending.delete(sent));
+      sending.add(sent);
+    };
+    const considerOne = async ([jobKey, listed]: Listed): Promise<Considered> => {
+      // A source may have lost its turns, or its name, within this very tick.
+      const variants = listed
+        .filter(({ source }) => !distrust.isDropped(source))
+        .toSorted((a, b) => Number(b.source === distrust.own) - Number(a.source === distrust.own));
+      if (!(await turns.begin(variants))) return 'waited';
+      let fruitless = false;
+      try {
+        const considered = await consider(context, variants, world, collect);
+        fruitless = considered === 'decided';
+        if (ready.length >= context.batchMax) await sendCollected();
+        return considered;
+      } catch (err) {
+        await faulted(jobKey, err);
+        return 'not_sent';
+      } finally {
+        turns.end(variants, fruitless);
+      }
+    };
+    /** A round in which nobody was answered is one fault, of however many orders it was. */
+    const considerRound = async (round: readonly Listed[]): Promise<void> => {
+      const considered = await Promise.all(round.map(considerOne));
+      if (considered.some((one) => !UNANSWERED.has(one))) faults = 0;
+      else if (considered.includes('chain_unavailable')) faults += 1;
+    };
+    try {
+      await runBounded(
+        inRounds(takeTurns(orders, distrust.own), runsTogether, context.batchMax),
+        options.concurrency,
+        considerRound,
+        () => faulty.faults.length > 0 || faults >= FAULTS_UNTIL_CHAIN || isOver(),
+      );
+      await sendCollected();
+    } finally {
+      // The next tick must find them in the journal as they are. Each record tells of its own fault.
+      await Promise.all(sending);
+      await Promise.all(records.map((record) => record()));
+    }
     await payouts.send(readyPayouts, faulted, () => signal.aborted);
     const [storeFault] = faulty.faults;
     if (storeFault !== undefined) throw storeFault;
@@ -285,10 +326,14 @@ export function createTicker(options: {
       if (signal.aborted) return;
       noteAnswers(answers);
       try {
-        const orders = await admitAll(answers);
+        // The chain is asked while the rest is still being admitted.
+        let reading: Promise<World | null> | null = null;
+        const orders = await admitAll(answers, () => {
+          reading = options.world.read(BUSY_WORLD_MS);
+        });
         metrics.jobsListed.set(orders.size);
         coverWaits.saw(orders.values());
-        await considerAll(orders, answers, signal);
+        await considerAll(orders, answers, reading, signal);
         const ethPrice = options.world.status().world?.market.ethPrice ?? null;
         await settleAttempts(context, ethPrice, overAfter(SETTLE_SHARE_MS, signal));
         await context.dutyBudget.look();

@@ -23,24 +23,19 @@ type Judged = {
  * lists a job with bad swaps or a false promise does not stand before another that lists it well.
  */
 export async function judgeVariants(
-  context: Pick<KeeperContext, 'simulator' | 'executor' | 'rules'>,
+  context: Judging,
   variants: readonly Work[],
   world: World,
 ): Promise<Judged> {
   let kept: Judged | null = null;
   for (const variant of distinct(variants)) {
-    const simulation = await context.simulator.simulate(
-      { from: context.executor, to: variant.contract, data: variant.data },
-      context.executor,
-      (data) => readWorkRevert(data, { kind: kindOf(variant), id: variant.id }),
-      // Of another service nothing is known: each of its calls is estimated by itself.
-      variant.type === 'foreign' ? { needsSender: true } : { alike: shapeOf(variant) },
-    );
-    const verdict =
-      simulation.tag === 'passed'
-        ? verdictOf(context, variant, simulation, variant.promisedUsdg, world)
-        : null;
-    const judged = { variant, simulation, verdict };
+    const behind = runsTogether(variants) ? await judgeOne(context, variant, world, true) : null;
+    // What those before it took is not its fault: only what it does by itself is held against it.
+    const judged =
+      behind !== null && (behind.verdict?.tag === 'send' || !isBehind(behind.simulation))
+        ? behind
+        : await judgeOne(context, variant, world, false);
+    const { simulation, verdict } = judged;
     const missedFloor = simulation.tag === 'reverted' && simulation.revert.tag === 'below_floor';
     const variantsOwn =
       missedFloor ||
@@ -56,6 +51,36 @@ export async function judgeVariants(
   }
   if (kept === null) throw new Error('a job was considered without a variant');
   return kept;
+}
+
+type Judging = Pick<KeeperContext, 'simulator' | 'executor' | 'rules'>;
+
+/** Whether it is simulated behind others in one question to the node: fills, which are sent together too. */
+export const runsTogether = (variants: readonly Work[]): boolean =>
+  variants.every(isFill) && variants.every(({ data }) => data === variants[0]?.data);
+
+const isBehind = (simulation: Simulation): boolean =>
+  simulation.tag === 'passed' && (simulation.place?.at ?? 0) > 0;
+
+/** @param together whether others may be simulated before it */
+export async function judgeOne(
+  context: Judging,
+  variant: Work,
+  world: World,
+  together: boolean,
+): Promise<Judged> {
+  const simulation = await context.simulator.simulate(
+    { from: context.executor, to: variant.contract, data: variant.data },
+    context.executor,
+    (data) => readWorkRevert(data, { kind: kindOf(variant), id: variant.id }),
+    // Of another service nothing is known: each of its calls is estimated by itself.
+    variant.type === 'foreign' ? { needsSender: true } : { alike: shapeOf(variant), together },
+  );
+  const verdict =
+    simulation.tag === 'passed'
+      ? verdictOf(context, variant, simulation, variant.promisedUsdg, world)
+      : null;
+  return { variant, simulation, verdict };
 }
 
 /** Of work that passed, where it has to pay `promisedUsdg` and what it says itself. */

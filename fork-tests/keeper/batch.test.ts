@@ -100,6 +100,32 @@ test('an order that its owner cancels first sinks nobody: the others are filled,
   );
 });
 
+test('are simulated one behind another, in three questions where an estimate is wanted first', async () => {
+  const { exitEscrow } = fork.deployment;
+  const source = await startJobServer();
+  source.jobs(due.jobs);
+  const proxy = await startProxy(fork.url);
+  try {
+    const keeper = await launchKeeper(fork, [source.url], { rpcUrl: proxy.url });
+    const before = await balances(keeper);
+    proxy.resetCounts();
+    await keeper.tick();
+    const attempts = await settled(keeper);
+    const { eth_simulateV1, eth_estimateGas, eth_sendRawTransaction } = proxy.counts();
+    // The first by itself, the others behind each other, and all of them as a batch.
+    expect({ eth_simulateV1, eth_estimateGas, eth_sendRawTransaction }).toEqual({
+      eth_simulateV1: 3,
+      eth_estimateGas: 1,
+      eth_sendRawTransaction: 1,
+    });
+    for (const id of due.ids) expect(await fillsOf(fork, exitEscrow, id)).toHaveLength(1);
+    const after = await balances(keeper);
+    expect(sum(attempts.map(({ fee_usdg }) => fee_usdg))).toBe(after.usdg - before.usdg);
+  } finally {
+    await proxy.stop();
+  }
+});
+
 test.for(['1', '8'])(
   '%s orders alike at once share one gas estimate, and each goes out with gas to spare',
   async (together) => {

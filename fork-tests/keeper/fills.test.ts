@@ -76,6 +76,19 @@ describe('a keeper with one api', () => {
     );
   });
 
+  test('hears from the api that an order is due, long before it would look again', async () => {
+    const { exitEscrow } = fork.deployment;
+    const shares = await buyShares(fork, api, 'alice', 'HEALTH', 200);
+    const id = await placeStop(fork, api, 'alice', 'HEALTH', shares, 0.97);
+    await api.settled();
+    const keeper = await launchKeeper(fork, [api.url], { env: { KEEPER_POLL_MS: '60000' } });
+    keeper.run();
+    await until('it has looked', async () => (await metricOf(keeper, 'ticks_total')) > 0);
+    await moveHealth(fork, 0.95);
+    await until('it is filled', async () => (await fillsOf(fork, exitEscrow, id)).length === 1);
+    expect(await metricOf(keeper, 'ticks_total')).toBeLessThan(10);
+  });
+
   test('fills a limit buy: the owner has the shares, the keeper its fee', async () => {
     const { limitEscrow, usdg } = fork.deployment;
     const bob = fork.accounts.bob.account.address;

@@ -43,6 +43,10 @@ export async function startJobServer(): Promise<JobServer> {
       response.writeHead(200, { 'content-type': 'application/json' }).end(body);
       return;
     }
+    if (request.url?.startsWith('/v1/jobs/changes') === true) {
+      response.writeHead(404).end();
+      return;
+    }
     polls += 1;
     response.writeHead(reply.status, { 'content-type': 'application/json' }).end(reply.body);
   });

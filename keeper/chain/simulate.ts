@@ -18,17 +18,20 @@ import {
   numberToHex,
   type PublicClient,
 } from 'viem';
+import { steadyNow } from '../../runtime/clock.ts';
+import { atMost } from '../../runtime/at-most.ts';
 import { within } from '../../runtime/deadline.ts';
 import type { GasExtras } from './gas-extra.ts';
 import { capRevertData, type Revert } from './revert.ts';
 import { type RpcFault, rpcFaultOf } from './rpc-fault.ts';
+import { createTogether, type Place, type Together } from './together.ts';
 
 export type Simulation =
   /**
    * `gainUsdg`: measured; `returned`: by the call; `gas`: the node's estimate, or what the simulation used and what
-   * estimates of calls alike lay above that; without headroom.
+   * estimates of calls alike lay above that; without headroom. `place`: where it was simulated together with others.
    */
-  | { tag: 'passed'; gainUsdg: bigint; returned: Hex; gas: bigint }
+  | { tag: 'passed'; gainUsdg: bigint; returned: Hex; gas: bigint; place?: Place }
   /** `gasSpent`: up to the revert, where the node tells. */
   | { tag: 'reverted'; revert: Revert; gasSpent: bigint | null }
   | { tag: 'unavailable'; why: string; answered: boolean };
@@ -38,12 +41,17 @@ type GasEstimate =
   | { tag: 'reverted'; revert: Revert }
   | { tag: 'unavailable'; why: string; answered: boolean };
 
-type Call = { from: Address; to: Address; data: Hex };
+export type Call = { from: Address; to: Address; data: Hex };
 
 /** What revert data of the call means. */
-type RevertReader = (data: Hex | null) => Revert;
+export type RevertReader = (data: Hex | null) => Revert;
 
-type SimulateOptions = { needsSender?: boolean; gasBound?: bigint; alike?: string };
+type SimulateOptions = {
+  needsSender?: boolean;
+  gasBound?: bigint;
+  alike?: string;
+  together?: boolean;
+};
 
 export type Simulator = {
   /**
@@ -52,6 +60,7 @@ export type Simulator = {
    * @param options.gasBound gas that is known to suffice: then the node estimates nothing, and `gas` is what the
    *   simulation used, or this bound where the node does not tell
    * @param options.alike names calls of the same size and shape: one estimate speaks for all of them for a while
+   * @param options.together whether it may be simulated behind others of the same sender, once an estimate speaks for it
    */
   simulate(
     call: Call,
@@ -68,9 +77,14 @@ export type SimulatorOptions = {
   multicall3: Address;
   timeoutMs: number;
   extras: GasExtras;
+  /** Most calls simulated in one question; default: each by itself. */
+  mostTogether?: number;
+  /** Of those that may go together and do not, so many at once; default 4. */
+  atOnce?: number;
+  now?: () => number;
 };
 
-type Measured =
+export type Measured =
   | { tag: 'passed'; before: bigint; after: bigint; returned: Hex; gasUsed: bigint | null }
   | { tag: 'reverted'; data: Hex; gasSpent: bigint | null }
   | Exclude<RpcFault, { tag: 'reverted' }>;
@@ -83,7 +97,11 @@ export function createSimulator({
   multicall3,
   timeoutMs,
   extras,
+  mostTogether = 1,
+  atOnce = 4,
+  now = steadyNow,
 }: SimulatorOptions): Simulator {
+  const bounded = atMost(atOnce);
   /** Known after the first answer; a node behind a balancer may still surprise, so a later refusal falls back too. */
   let hasSimulateV1 = true;
   /** Kinds whose estimate is under way, at most one for each order that is: of many alike at once one asks. */
@@ -94,42 +112,34 @@ export function createSimulator({
     data: encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [executor] }),
   });
 
-  async function bySimulateV1(call: Call, executor: Address): Promise<Measured> {
-    const balance = { ...balanceCall(executor), from: call.from };
+  /** One behind another, all as the sender of the first; each between two looks at the balance. */
+  async function bySimulateV1(calls: readonly Call[], executor: Address): Promise<Measured[]> {
+    const balance = { ...balanceCall(executor), from: calls[0]?.from };
     try {
       const blocks = await within<readonly { calls: readonly SimulatedCall[] }[]>(
         client.request({
           method: 'eth_simulateV1',
           params: [
-            { blockStateCalls: [{ calls: [balance, call, balance] }], validation: false },
+            {
+              blockStateCalls: [{ calls: [balance, ...calls.flatMap((call) => [call, balance])] }],
+              validation: false,
+            },
             'latest',
           ],
         } as never),
         timeoutMs,
         'eth_simulateV1',
       );
-      const [before, fill, afterwards] = blocks[0]?.calls ?? [];
-      if (before === undefined || fill === undefined || afterwards === undefined) {
-        return { tag: 'unavailable', why: 'eth_simulateV1 answered short', answered: true };
-      }
-      if (fill.status !== '0x1') {
-        // Nodes put the revert data in either place.
-        const data = capRevertData(fill.error?.data ?? fill.returnData);
-        return {
-          tag: 'reverted',
-          data,
-          gasSpent: fill.gasUsed === undefined ? null : hexToBigInt(fill.gasUsed),
-        };
-      }
-      return {
-        tag: 'passed',
-        before: hexToBigInt(before.returnData),
-        after: hexToBigInt(afterwards.returnData),
-        returned: fill.returnData,
-        gasUsed: fill.gasUsed === undefined ? null : hexToBigInt(fill.gasUsed),
-      };
+      const answers = blocks[0]?.calls ?? [];
+      return calls.map((_, index) => {
+        const [before, call, after] = answers.slice(2 * index, 2 * index + 3);
+        return before === undefined || call === undefined || after === undefined
+          ? { tag: 'unavailable', why: 'eth_simulateV1 answered short', answered: true }
+          : measuredOf(before, call, after);
+      });
     } catch (error) {
-      return measuredFault(error);
+      const fault = measuredFault(error);
+      return calls.map(() => fault);
     }
   }
 
@@ -178,8 +188,8 @@ export function createSimulator({
 
   async function measure(call: Call, executor: Address, needsSender: boolean): Promise<Measured> {
     if (hasSimulateV1) {
-      const measured = await bySimulateV1(call, executor);
-      if (measured.tag !== 'no_such_method') return measured;
+      const [measured] = await bySimulateV1([call], executor);
+      if (measured !== undefined && measured.tag !== 'no_such_method') return measured;
       hasSimulateV1 = false;
     }
     if (needsSender) return { tag: 'unavailable', why: 'no eth_simulateV1', answered: true };
@@ -243,26 +253,83 @@ export function createSimulator({
     return passed(estimated.gas);
   }
 
+  /** By itself. */
+  async function simulateOne(
+    call: Call,
+    executor: Address,
+    read: RevertReader,
+    options: SimulateOptions,
+  ): Promise<Simulation> {
+    const { alike, gasBound } = options;
+    const known = knownExtra(alike);
+    const running = run(call, executor, read, options, known);
+    if (alike === undefined || gasBound !== undefined || known !== null || asking.has(alike)) {
+      return await running;
+    }
+    asking.set(alike, running.then(ignore, ignore));
+    try {
+      return await running;
+    } finally {
+      asking.delete(alike);
+    }
+  }
+
+  const knownExtra = (alike: string | undefined): bigint | null =>
+    alike === undefined || !hasSimulateV1 ? null : extras.recent(alike);
+
+  /** What is ours is always simulated as the same executor: one is enough. */
+  let joint: { executor: Address; together: Together } | null = null;
+  const togetherAs = (executor: Address): Together => {
+    if (joint?.executor !== executor) {
+      const together = createTogether({
+        run: (calls) => bySimulateV1(calls, executor),
+        most: mostTogether,
+        now,
+      });
+      joint = { executor, together };
+    }
+    return joint.together;
+  };
+
   return {
     estimateGas,
     async simulate(call, executor, read, options = {}) {
-      const { alike, gasBound } = options;
-      const known = alike === undefined || !hasSimulateV1 ? null : extras.recent(alike);
-      const running = run(call, executor, read, options, known);
-      if (alike === undefined || gasBound !== undefined || known !== null || asking.has(alike)) {
-        return await running;
-      }
-      asking.set(alike, running.then(ignore, ignore));
-      try {
-        return await running;
-      } finally {
-        asking.delete(alike);
-      }
+      const { alike } = options;
+      const byItself = (): Promise<Simulation> => simulateOne(call, executor, read, options);
+      if (options.together !== true || alike === undefined || call.from !== executor)
+        return byItself();
+      // Those that were to go together come many at once.
+      const alone = (): Promise<Simulation> => bounded(byItself);
+      if (mostTogether < 2) return alone();
+      // The first of its kind asks for the estimate of all; the others go together behind it.
+      const first = knownExtra(alike) === null ? asking.get(alike) : undefined;
+      if (first !== undefined) await first;
+      if ((first === undefined && knownExtra(alike) === null) || !hasSimulateV1) return alone();
+      return togetherAs(executor).simulate({ call, read, extra: () => knownExtra(alike), alone });
     },
   };
 }
 
 const ignore = (): void => undefined;
+
+function measuredOf(before: SimulatedCall, call: SimulatedCall, after: SimulatedCall): Measured {
+  if (before.status !== '0x1' || after.status !== '0x1') {
+    return { tag: 'unavailable', why: 'eth_simulateV1 tells no balance', answered: true };
+  }
+  const gasUsed = call.gasUsed === undefined ? null : hexToBigInt(call.gasUsed);
+  if (call.status !== '0x1') {
+    // Nodes put the revert data in either place.
+    const data = capRevertData(call.error?.data ?? call.returnData);
+    return { tag: 'reverted', data, gasSpent: gasUsed };
+  }
+  return {
+    tag: 'passed',
+    before: hexToBigInt(before.returnData),
+    after: hexToBigInt(after.returnData),
+    returned: call.returnData,
+    gasUsed,
+  };
+}
 
 function measuredFault(error: unknown): Measured {
   const fault = rpcFaultOf(error);

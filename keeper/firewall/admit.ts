@@ -9,15 +9,9 @@
  * - every swap is one the zapper would accept (see swap.ts);
  * - arming is exactly `arm(id)` on the same escrow.
  */
-import {
-  type Address,
-  decodeFunctionData,
-  encodeFunctionData,
-  getAddress,
-  type Hex,
-  zeroAddress,
-} from 'viem';
+import { type Address, getAbiItem, getAddress, type Hex, zeroAddress } from 'viem';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
+import { functionSet } from '../../runtime/chain/function-set.ts';
 import type { SwapCall } from '../../runtime/quotes/swap-call.ts';
 import type { Job } from '../source/job.ts';
 import { type Fill, type FillType, type Work, workKeyOf } from '../work.ts';
@@ -49,7 +43,10 @@ export type Admission<T extends Work = Work> =
   | { tag: 'refused'; why: Refusal; hostile: boolean };
 
 /** All three escrows share this part of their interface (IOrderEscrow). */
-const orderAbi = exitEscrowAbi;
+const orders = functionSet([
+  getAbiItem({ abi: exitEscrowAbi, name: 'fill' }),
+  getAbiItem({ abi: exitEscrowAbi, name: 'arm' }),
+] as const);
 
 /** A type that we do not know may be new; a vault that we do not know may be: neither is held against its source. */
 const INNOCENT: ReadonlySet<Refusal> = new Set<Refusal>(['unsupported_type', 'unknown_vault']);
@@ -98,7 +95,7 @@ export function admit(job: Job, known: KnownProtocol, executor: Address, source 
     promisedUsdg: job.feeUsdg,
     slippageBps: job.slippageBps,
     swapCount: fill.swaps.length,
-    data: encodeFill(job.id, fill.swaps, executor),
+    data: fill.executor === executor ? job.tx.data : encodeFill(job.id, fill.swaps, executor),
     armData: job.armData === '0x' ? null : armData,
   };
   return { tag: 'admitted', work };
@@ -108,7 +105,7 @@ type FillCall = { tag: 'fill'; id: Hex; swaps: readonly SwapCall[]; executor: Ad
 
 function readFill(data: Hex): FillCall | { tag: 'refused'; why: Refusal } {
   try {
-    const decoded = decodeFunctionData({ abi: orderAbi, data });
+    const decoded = orders.decode(data);
     if (decoded.functionName !== 'fill') return { tag: 'refused', why: 'selector' };
     const [id, swaps, executor] = decoded.args;
     if (encodeFill(id, swaps, executor) !== data) return { tag: 'refused', why: 'encoding' };
@@ -121,10 +118,10 @@ function readFill(data: Hex): FillCall | { tag: 'refused'; why: Refusal } {
 
 /** Calldata of `fill`. */
 export function encodeFill(id: Hex, swaps: readonly SwapCall[], executor: Address): Hex {
-  return encodeFunctionData({ abi: orderAbi, functionName: 'fill', args: [id, swaps, executor] });
+  return orders.encode('fill', [id, swaps, executor]);
 }
 
 /** Calldata of `arm`. */
 export function encodeArm(id: Hex): Hex {
-  return encodeFunctionData({ abi: orderAbi, functionName: 'arm', args: [id] });
+  return orders.encode('arm', [id]);
 }

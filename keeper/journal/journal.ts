@@ -172,7 +172,7 @@ export function createJournal(
 
     async openAttempt(...attempts) {
       await write(async (trx) => {
-        for (const attempt of attempts) await insertAttempt(trx, attempt, now());
+        await insertAttempts(trx, attempts, now());
       });
     },
 
@@ -318,38 +318,78 @@ export function createJournal(
   };
 }
 
-async function insertAttempt(
+/** In one statement: of a hundred fills each would be one of its own. */
+async function insertAttempts(
   trx: Transaction<KeeperTables>,
-  { intentKey, jobKey, kind, attempt, promisedUsdg, ...more }: NewAttempt,
+  attempts: readonly NewAttempt[],
   nowMs: number,
 ): Promise<void> {
-  const fresh = {
+  const rows = attempts.map(({ intentKey, jobKey, kind, attempt, promisedUsdg, ...more }) => ({
+    intent_key: intentKey,
+    job_key: jobKey,
+    kind,
+    attempt,
     work_type: more.workType,
     ticker: more.ticker,
     duty: more.duty ? 1 : 0,
     expected_usdg: more.expectedUsdg.toString(),
     at_risk_usdg: more.atRiskUsdg?.toString() ?? null,
     least_usdg: more.leastUsdg?.toString() ?? null,
-    wallet: null,
-    gas_l1: null,
     carrier: more.carrier === undefined ? null : JSON.stringify(more.carrier),
     promised_usdg: promisedUsdg.toString(),
+    ...UNSENT,
     created_ms: nowMs,
     updated_ms: nowMs,
-    outcome: 'submitting',
-    tx_hash: null,
-    fee_usdg: null,
-    gas_used: null,
-    gas_price_wei: null,
-    cost_usdg: null,
-    settled: 0,
-  };
+  }));
+  if (rows.length === 0) return;
   await trx
     .insertInto('keeper_attempts')
-    .values({ intent_key: intentKey, job_key: jobKey, kind, attempt, ...fresh })
-    .onConflict((conflict) => conflict.column('intent_key').doUpdateSet(fresh))
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict
+        .column('intent_key')
+        .doUpdateSet((eb) =>
+          Object.fromEntries(BEGUN_ANEW.map((column) => [column, eb.ref(`excluded.${column}`)])),
+        ),
+    )
     .execute();
 }
+
+/** Of an attempt that is about to be handed to the sender. */
+const UNSENT = {
+  wallet: null,
+  gas_l1: null,
+  outcome: 'submitting',
+  tx_hash: null,
+  fee_usdg: null,
+  gas_used: null,
+  gas_price_wei: null,
+  cost_usdg: null,
+  settled: 0,
+};
+
+/** What a row takes over from one of the same number that is written again. */
+const BEGUN_ANEW = [
+  'work_type',
+  'ticker',
+  'duty',
+  'expected_usdg',
+  'at_risk_usdg',
+  'least_usdg',
+  'carrier',
+  'promised_usdg',
+  'created_ms',
+  'updated_ms',
+  'wallet',
+  'gas_l1',
+  'outcome',
+  'tx_hash',
+  'fee_usdg',
+  'gas_used',
+  'gas_price_wei',
+  'cost_usdg',
+  'settled',
+] as const;
 
 function attemptOf(row: Selectable<AttemptRow>): Attempt {
   return {

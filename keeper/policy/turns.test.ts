@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addressOf } from '../firewall/fixture.ts';
 import type { CoverType, Work } from '../work.ts';
-import { MOST_FRUITLESS, takeTurns, Turns } from './turns.ts';
+import { inRounds, MOST_FRUITLESS, takeTurns, Turns } from './turns.ts';
 
 const common = { contract: addressOf(1), ticker: null, vault: addressOf(2), data: '0x' } as const;
 
@@ -98,15 +98,67 @@ describe('the order in which work is looked at', () => {
 });
 
 describe('turns in a tick', () => {
-  test('end for a source whose work came to nothing so often, and for no other', () => {
+  test('end for a source whose work came to nothing so often, and for no other', async () => {
     const turns = new Turns();
     const liar = [fill(0, 'a', 9n)];
     for (let look = 0; look < MOST_FRUITLESS; look += 1) {
-      expect(turns.has(liar)).toBe(true);
-      turns.charge(liar);
+      expect(await turns.begin(liar)).toBe(true);
+      turns.end(liar, true);
     }
-    expect(turns.has(liar)).toBe(false);
-    expect(turns.has([fill(1, 'a', 1n)])).toBe(true);
-    expect(turns.has([...liar, fill(1, 'a', 1n)])).toBe(true);
+    expect(await turns.begin(liar)).toBe(false);
+    expect(await turns.begin([fill(1, 'a', 1n)])).toBe(true);
+    expect(await turns.begin([...liar, fill(1, 'a', 1n)])).toBe(true);
+  });
+
+  test('are never more under way than might come to nothing: the next waits for what becomes of one', async () => {
+    const turns = new Turns();
+    const work = [fill(0, 'a', 9n)];
+    for (let look = 0; look < MOST_FRUITLESS; look += 1) await turns.begin(work);
+    const begun: boolean[] = [];
+    const waiting = [1, 2].map(async () => begun.push(await turns.begin(work)));
+    await Promise.resolve();
+    expect(begun).toEqual([]);
+    turns.end(work, false);
+    await waiting[0];
+    expect(begun).toEqual([true]);
+    for (let look = 0; look < MOST_FRUITLESS; look += 1) turns.end(work, true);
+    await Promise.all(waiting);
+    expect(begun).toEqual([true, false]);
+  });
+});
+
+describe('rounds', () => {
+  const isFill = (variants: readonly Work[]): boolean =>
+    variants.every(({ type }) => type === 'sell');
+  const listed = fc
+    .array(fc.boolean(), { maxLength: 40 })
+    .map((fills) =>
+      fills.map((isOfFill, at): [string, Work[]] => [
+        `${at}`,
+        [isOfFill ? fill(0, `${at}`, 1n) : cover(0, `${at}`, 'payout')],
+      ]),
+    );
+
+  test('hold every turn once, in the order of their first, and nothing beside what runs by itself', () => {
+    fc.assert(
+      fc.property(listed, fc.integer({ min: 1, max: 12 }), (turns, most) => {
+        const rounds = inRounds(turns, isFill, most);
+        const at = (key: string): number => Number(key);
+        expect(
+          rounds
+            .flat()
+            .map(([key]) => at(key))
+            .toSorted((a, b) => a - b),
+        ).toEqual(turns.map(([key]) => at(key)));
+        const firsts = rounds.map(([first]) => at(first?.[0] ?? ''));
+        expect(firsts).toEqual(firsts.toSorted((a, b) => a - b));
+        for (const round of rounds) {
+          expect(round.length).toBeLessThanOrEqual(most);
+          expect(round.length === 1 || round.every(([, variants]) => isFill(variants))).toBe(true);
+        }
+        const fills = turns.filter(([, variants]) => isFill(variants)).length;
+        expect(rounds).toHaveLength(turns.length - fills + Math.ceil(fills / most));
+      }),
+    );
   });
 });

@@ -47,22 +47,66 @@ export function takeTurns(
   return [...turns];
 }
 
+/**
+ * The turns in rounds, each considered at once: what may be simulated together up to `most` to a round, at the turn of
+ * its first; everything else by itself.
+ */
+export function inRounds(
+  turns: readonly Listed[],
+  together: (variants: readonly Work[]) => boolean,
+  most: number,
+): Listed[][] {
+  const rounds: Listed[][] = [];
+  let open: Listed[] | null = null;
+  for (const turn of turns) {
+    if (!together(turn[1])) rounds.push([turn]);
+    else if (open !== null && open.length < most) open.push(turn);
+    else {
+      open = [turn];
+      rounds.push(open);
+    }
+  }
+  return rounds;
+}
+
 /** So much of one source's work is looked at in a tick without running: what else there is comes with the next tick. */
 export const MOST_FRUITLESS = 50;
 
-/** Who still has turns in a tick. */
+/** Who still has turns in a tick, where many look at once. */
 export class Turns {
   readonly #fruitless = new Map<number, number>();
+  readonly #open = new Map<number, number>();
+  readonly #waiting: (() => void)[] = [];
 
-  /** Whether a source of `variants` still has one. */
-  has(variants: readonly Work[]): boolean {
-    return variants.some(({ source }) => (this.#fruitless.get(source) ?? 0) < MOST_FRUITLESS);
-  }
-
-  /** A look that came to nothing, charged to every source that asked for it. */
-  charge(variants: readonly Work[]): void {
-    for (const { source } of variants) {
-      this.#fruitless.set(source, (this.#fruitless.get(source) ?? 0) + 1);
+  /**
+   * Whether a source of `variants` still has one. Waits while that depends on those under way.
+   * @returns true: `end` must follow
+   */
+  async begin(variants: readonly Work[]): Promise<boolean> {
+    for (;;) {
+      const left = (counts: readonly Map<number, number>[]): boolean =>
+        variants.some(({ source }) => {
+          const used = counts.reduce((sum, count) => sum + (count.get(source) ?? 0), 0);
+          return used < MOST_FRUITLESS;
+        });
+      if (!left([this.#fruitless])) return false;
+      if (left([this.#fruitless, this.#open])) break;
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
+    for (const { source } of variants) add(this.#open, source, 1);
+    return true;
   }
+
+  /** @param fruitless it came to nothing, and is charged to every source that asked for it */
+  end(variants: readonly Work[], fruitless: boolean): void {
+    for (const { source } of variants) {
+      add(this.#open, source, -1);
+      if (fruitless) add(this.#fruitless, source, 1);
+    }
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}
+
+function add(counts: Map<number, number>, source: number, more: number): void {
+  counts.set(source, (counts.get(source) ?? 0) + more);
 }

@@ -2,7 +2,7 @@
  * Reads `/v1/jobs` and `/v1/cover/payouts` from every configured API at once. A source that is slow, huge, broken or
  * hostile yields nothing this time and is asked again at the next tick: no failure here locks anything out.
  */
-import { DeadlineError } from '../../runtime/deadline.ts';
+import { getJson, type Reading } from './get-json.ts';
 import { type Job, parseJobs } from './job.ts';
 import type { ParsedList } from './listed.ts';
 import { type ListedPayout, parsePayouts } from './payout.ts';
@@ -10,11 +10,8 @@ import { type ListedPayout, parsePayouts } from './payout.ts';
 export type SourceOptions = {
   /** Base URLs, without a trailing slash. */
   urls: readonly string[];
-  /** Deadline of one request, body included. */
-  timeoutMs: number;
-  maxBytes: number;
   maxJobs: number;
-};
+} & Reading;
 
 /** Times of the blocks that the two lists of a source are of, unix seconds. */
 export type AsOf = { oldest: number; newest: number };
@@ -87,55 +84,8 @@ async function readList<T>(
   options: Omit<SourceOptions, 'urls'>,
   signal: AbortSignal,
 ): Promise<ListRead<T>> {
-  // A timer of our own: AbortSignal.any() over AbortSignal.timeout() can lose the time-out to garbage collection.
-  const abort = new AbortController();
-  const onStop = (): void => abort.abort(signal.reason);
-  const timer = setTimeout(() => {
-    abort.abort(new DeadlineError('the source', options.timeoutMs));
-  }, options.timeoutMs);
-  signal.addEventListener('abort', onStop, { once: true });
-  try {
-    signal.throwIfAborted();
-    const response = await fetch(url, {
-      headers: { accept: 'application/json' },
-      // A redirect would let one source speak with the name of another.
-      redirect: 'error',
-      signal: abort.signal,
-    });
-    if (response.status !== 200) {
-      await response.body?.cancel();
-      return { tag: 'failed', why: `HTTP ${response.status}` };
-    }
-    const text = await readCapped(response, options.maxBytes);
-    if (text === null) return { tag: 'failed', why: `more than ${options.maxBytes} bytes` };
-    const parsed = parse(JSON.parse(text));
-    return parsed.tag === 'not_a_list' ? { tag: 'failed', why: parsed.why } : parsed;
-  } catch (error) {
-    // Expected: no connection, time-out, not JSON. The next tick asks again.
-    return { tag: 'failed', why: shortReason(error) };
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', onStop);
-  }
-}
-
-/** The body as text, or null once it exceeds `maxBytes`. */
-async function readCapped(response: Response, maxBytes: number): Promise<string | null> {
-  if (response.body === null) return '';
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    // Leaving the loop cancels the stream.
-    if (size > maxBytes) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-function shortReason(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown fault';
-  if (error instanceof SyntaxError) return 'not JSON';
-  const code = (error.cause as { code?: unknown } | undefined)?.code;
-  return typeof code === 'string' ? code : error.name;
+  const read = await getJson(url, options, signal);
+  if (read.tag === 'failed') return read;
+  const parsed = parse(read.json);
+  return parsed.tag === 'not_a_list' ? { tag: 'failed', why: parsed.why } : parsed;
 }
