@@ -82,6 +82,8 @@ const LONGEST_PAUSE_MS = 2_000;
 /** How long a replica may lag that was believed once. */
 const SEAM_MS = 60_000;
 
+/** For so long what a failed run has read again counts; a chain grows by less than is read again at the most. */
+const AGAIN_MS = 30_000;
 /** So much is read again at the most. */
 const MOST_OVERLAPS = 4;
 
@@ -112,8 +114,10 @@ export class Indexer<DB extends IndexerTables> {
   #limitedRuns = 0;
   /** Up to before this block a run that failed then has read again what the rows hold; null: none has. */
   #again: number | null = null;
-  /** From this block on is to be read again what was not because of that. */
+  #againAt = 0;
+  /** From this block on is to be read again what was not because of that; whether this run leaves it out as well. */
   #owed: number | null = null;
+  #skips = false;
   /** Where rows of this run were joined to those before a gap; the lowest one that is not sure yet. */
   #seam: (Checkpoint & { untilMs: number }) | null = null;
   /** A head that this process saw and whose rows another has to write. */
@@ -220,18 +224,17 @@ export class Indexer<DB extends IndexerTables> {
   }
 
   /**
-   * Where a run begins whose first new block is `next`. What a run that failed has read again is not read once more by
-   * those after it until one comes through; then it is, since the node may have lagged all that time.
+   * Where a run begins whose first new block is `next`. What a run that failed a moment ago has read again is not read
+   * once more by those after it until one comes through; then it is, since the node may have lagged all that time.
    */
   #startAt(next: number): number {
     const { overlap, startBlock } = this.#options;
     const whole = Math.min(next - overlap, this.#owed ?? next);
-    if (this.#again === null) {
-      this.#owed = null;
-      return Math.max(whole, next - MOST_OVERLAPS * overlap, startBlock);
-    }
+    const again = steadyNow() - this.#againAt > AGAIN_MS ? null : this.#again;
     this.#owed = whole;
-    return Math.max(whole, startBlock, this.#again);
+    this.#skips = again !== null;
+    const from = again ?? next - MOST_OVERLAPS * overlap;
+    return Math.max(whole, from, startBlock);
   }
 
   /**
@@ -307,8 +310,12 @@ export class Indexer<DB extends IndexerTables> {
       for (const { told } of steps) run.backlog.written(told.count);
       position = (steps.at(-1) ?? first).to + 1;
       this.#again = this.height === before ? position : null;
+      this.#againAt = steadyNow();
+      if (this.#again === null && !this.#skips) this.#owed = null;
     }
-    if (position > run.head.block) this.#again = null;
+    if (position <= run.head.block) return;
+    this.#again = null;
+    if (!this.#skips) this.#owed = null;
   }
 
   /** Null where this is to end before: who is waited for may take long, or hang. */

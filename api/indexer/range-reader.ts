@@ -23,6 +23,7 @@ export type RangeOptions<DB> = {
   logger: Logger;
   startBlock: number;
   maxRange: number;
+  overlap: number;
   takeApart?: TakeApart<DB> | undefined;
 };
 
@@ -278,6 +279,7 @@ export class RangeReader<DB> {
     const { head } = run;
     const to = this.#endOf(from, head);
     const hash = await this.#hashAt(to, place.further);
+    if (run.hasEnded) throw new Error('the run has ended');
     const next = this.#endOf(to + 1, head);
     const further = this.#tail.hashOf(next).then((found) => ({ block: next, hash: found }));
     const logs = this.#read(this.#routing(place.vaults), from, to);
@@ -388,7 +390,7 @@ export class RangeReader<DB> {
 
   /** Everything of vaults that were appended just now: they lived before, and so did their shares. */
   async #logsOf(vaults: readonly Address[], { to, hash }: Asking, run: Run): Promise<IndexedLog[]> {
-    const { projections, startBlock, logger } = this.#options;
+    const { projections, startBlock, logger, overlap } = this.#options;
     const history = await this.#historyOf(vaults.join(), to, hash);
     if (history.next === startBlock) {
       logger.info({ vaults: vaults.length }, 'baskets were appended: their history is read');
@@ -402,6 +404,9 @@ export class RangeReader<DB> {
         if (logs === null) continue;
         history.logs.push(...logs);
         history.next = end + 1;
+        // A node that lags tells less of the newest blocks: those are read again where it is gone on with.
+        const old = Math.min(end, run.head.block - overlap);
+        history.sure = Math.max(history.sure, old + 1);
       }
     } finally {
       // Whole or not: what comes after it may fail.
@@ -410,15 +415,17 @@ export class RangeReader<DB> {
     return history.logs.filter(({ block }) => block <= to);
   }
 
-  /** What was read of it before a run failed, as long as that is of this chain; nobody else goes on with it. */
+  /** What was read of it before a run failed, as long as that is of this chain: a copy, for this run alone. */
   async #historyOf(vaults: string, to: number, hash: Hex): Promise<History> {
+    const { startBlock } = this.#options;
     const kept = this.#history;
-    this.#history = null;
-    if (kept?.vaults !== vaults || (await this.#tail.hashNow(kept.to)) !== kept.hash) {
-      return { vaults, to, hash, next: this.#options.startBlock, logs: [] };
-    }
+    const fresh = { vaults, to, hash, next: startBlock, sure: startBlock, logs: [] };
+    if (kept?.vaults !== vaults) return fresh;
+    if ((await this.#tail.hashNow(kept.to)) !== kept.hash) return fresh;
+    const next = Math.min(kept.next, kept.sure);
+    const logs = kept.logs.filter(({ block }) => block < next);
     // What is read from now on is of this block's chain.
-    return to > kept.to ? { ...kept, to, hash } : kept;
+    return to > kept.to ? { ...kept, to, hash, next, logs } : { ...kept, next, logs };
   }
 
   /** Once it is written. */
@@ -427,8 +434,18 @@ export class RangeReader<DB> {
   }
 }
 
-/** Logs of baskets that were appended, as far as they are read; `to` and `hash`: the block that it began under. */
-type History = { vaults: string; to: number; hash: Hex; next: number; logs: IndexedLog[] };
+/**
+ * Logs of baskets that were appended, as far as they are read: below `next`, and below `sure` no node lagged. `to` and
+ * `hash`: of a block of their chain.
+ */
+type History = {
+  vaults: string;
+  to: number;
+  hash: Hex;
+  next: number;
+  sure: number;
+  logs: IndexedLog[];
+};
 
 const toldBy = <DB>(logs: IndexedLog[]): Told<DB> => ({
   logs,

@@ -41,6 +41,20 @@ test.each(['', LIMIT, '<html>'])(
   },
 );
 
+test.each([
+  ['a fault of the node', -32_603, undefined, 2],
+  ['a revert that it calls so', -32_603, '0x08c379a0', 1],
+  ['a method that it lacks', -32_601, undefined, 1],
+])('one endpoint is asked again where that may help: %s', async (_what, code, data, times) => {
+  let asked = 0;
+  const client = await clientOf((_, response) => {
+    asked += 1;
+    response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code, message: 'x', data } }));
+  });
+  await expect(client.getChainId()).rejects.toThrow();
+  expect(asked).toBe(times);
+});
+
 test('one endpoint that breaks off is asked once more, one that refuses is not', async () => {
   let asked = 0;
   const broken = await clientOf((request) => {

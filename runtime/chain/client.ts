@@ -1,5 +1,6 @@
 /** The chain client: explicit transports only (viem's defaults for chain 4663 point at third parties). */
 import {
+  BaseError,
   type Chain,
   createPublicClient,
   createTransport,
@@ -83,8 +84,11 @@ const AFTER_LIMIT_MS = [250, 500, 1_000];
 const PASSING: ReadonlySet<Verdict['tag']> = new Set(['fault', 'late', 'rate_limited']);
 
 /** EIP-1474: nodes say so of what the same call does not meet a moment later. */
-const isInternal = (error: Error): boolean =>
-  error instanceof RpcRequestError && error.code === -32_603;
+function isInternal(error: Error): boolean {
+  if (!(error instanceof BaseError)) return false;
+  const answer = error.walk((cause) => cause instanceof RpcRequestError);
+  return answer instanceof RpcRequestError && answer.code === -32_603;
+}
 
 /**
  * Asks again where that may help. viem's own second try waits as long as the endpoint says, a day if it likes, and no
@@ -102,7 +106,7 @@ function askedAgain(transport: Transport): Transport {
           tagOf(error) === 'rate_limited' ? (AFTER_LIMIT_MS[count] ?? 0) : AGAIN_AFTER_MS,
         shouldRetry: ({ count, error }) =>
           count === 0
-            ? PASSING.has(tagOf(error)) || isInternal(error)
+            ? PASSING.has(tagOf(error)) || (tagOf(error) === 'refused' && isInternal(error))
             : tagOf(error) === 'rate_limited' && call.method !== 'eth_getLogs',
       });
     };
