@@ -56,7 +56,16 @@ export const jobsQuery = z.object({
   }),
 });
 
-const WAIT_ERROR = 'expected a whole number of milliseconds, 0 to 30000';
+/** Text in a query, a number from a tool: the digits of a number are what documents call an integer. */
+function wholeNumber(least: number, most: number, what: string) {
+  const error = `expected ${what}`;
+  const digits = new RegExp(`^[0-9]{1,${String(most).length}}$`);
+  return z.preprocess(
+    (given: string | number) =>
+      typeof given === 'string' && digits.test(given) ? Number(given) : given,
+    z.int(error).min(least, error).max(most, error),
+  );
+}
 
 export const jobsChangesQuery = z.object({
   unless: z
@@ -64,30 +73,17 @@ export const jobsChangesQuery = z.object({
     .max(64, 'expected a tag')
     .optional()
     .meta({ description: 'Tag of the jobs that are known: waits for others. Absent: none are.' }),
-  waitMs: z
-    .preprocess(
-      (given: string | number) =>
-        typeof given === 'string' && /^[0-9]{1,5}$/.test(given) ? Number(given) : given,
-      z.int(WAIT_ERROR).min(0, WAIT_ERROR).max(30_000, WAIT_ERROR),
-    )
+  waitMs: wholeNumber(0, 30_000, 'a whole number of milliseconds, 0 to 30000')
     .default(0)
     .meta({ description: 'Longest wait in milliseconds.' }),
 });
-
-const DAYS_ERROR = 'expected a whole number of days, 1 to 365';
 
 export const navHistoryQuery = z.object({
   res: z
     .enum(['1m', '1h', '1d'], { error: 'expected 1m, 1h or 1d' })
     .optional()
     .meta({ description: 'Length of a candle. Absent: 1m up to 1 day, 1h up to 30, else 1d.' }),
-  // Text in a query, a number from a tool: the digits of a number are what documents call an integer.
-  days: z
-    .preprocess(
-      (given: string | number) =>
-        typeof given === 'string' && /^[0-9]{1,3}$/.test(given) ? Number(given) : given,
-      z.int(DAYS_ERROR).min(1, DAYS_ERROR).max(365, DAYS_ERROR),
-    )
+  days: wholeNumber(1, 365, 'a whole number of days, 1 to 365')
     .default(7)
     .meta({ description: 'Days back from now.' }),
   format: z
