@@ -10,15 +10,15 @@ import type { Call, Simulation } from './chain/simulate.ts';
 import type { Place } from './chain/together.ts';
 import type { World } from './chain/world.ts';
 import type { KeeperContext } from './context.ts';
+import { ESCROW, fillOf } from './fill-fixture.ts';
 import { createJournal } from './journal/journal.ts';
 import { type StoreTables, storeMigrations } from './journal/migrations.ts';
 import { createMemories } from './memory.ts';
 import { createKeeperMetrics } from './metrics.ts';
 import { PATIENCE_RULES } from './policy/patience.ts';
-import { type Fill, workKeyOf } from './work.ts';
+import type { Fill } from './work.ts';
 
 const WALLET = '0x00000000000000000000000000000000000000e1';
-const ESCROW = '0x00000000000000000000000000000000000000c1';
 const MULTICALL = '0x00000000000000000000000000000000000000ca';
 const NOW = 1_800_000_000_000;
 const FEE = 1_000_000n;
@@ -79,26 +79,10 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-const fillOf = (number: number): Fill => {
-  const id = pad(`0x${number.toString(16)}`);
-  return {
-    type: 'sell',
-    key: workKeyOf(ESCROW, id),
-    id,
-    source: 0,
-    contract: ESCROW,
-    ticker: 'CORE',
-    vault: null,
-    promisedUsdg: FEE,
-    data: pad(`0x${number.toString(16)}`, { size: 4 }),
-    slippageBps: 0,
-    swapCount: 1,
-    armData: null,
-  };
-};
+const fillFor = (number: number): Fill => fillOf(number, { promisedUsdg: FEE });
 
 const ready = (number: number, place: Place | null): Ready => ({
-  work: fillOf(number),
+  work: fillFor(number),
   attempt: 1,
   terms: { gasLimit: GAS, maxFeePerGas: 1n, costUsdg: 0n, profitUsdg: FEE, duty: false },
   gas: GAS,
@@ -195,8 +179,8 @@ test('what was simulated behind others goes out alone only where it pays alone',
   await send(inRun(2));
   expect(numbers()).toEqual([[2]]);
   // It waits for nothing but the next tick.
-  const { key } = fillOf(3);
-  expect((await context.memories.recall(key, fillOf(3))).patience.notBeforeMs).toBe(0);
+  const { key } = fillFor(3);
+  expect((await context.memories.recall(key, fillFor(3))).patience.notBeforeMs).toBe(0);
   await send(inRun(0));
   expect(simulated).toHaveLength(2);
   expect(numbers()).toEqual([[2], [1]]);

@@ -1,5 +1,4 @@
 /** How work comes to the sender, and how long that may keep a tick: the store is real, the sender is given. */
-import { pad } from 'viem';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLogger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
@@ -8,6 +7,7 @@ import { openStore, type Store } from '../runtime/store/store.ts';
 import { type Ready, sendReady } from './batch.ts';
 import type { World } from './chain/world.ts';
 import type { KeeperContext } from './context.ts';
+import { ESCROW, fillOf } from './fill-fixture.ts';
 import { createJournal } from './journal/journal.ts';
 import { type StoreTables, storeMigrations } from './journal/migrations.ts';
 import { createMemories } from './memory.ts';
@@ -15,10 +15,9 @@ import { createKeeperMetrics } from './metrics.ts';
 import { settleAttempts } from './outcome.ts';
 import { PATIENCE_RULES } from './policy/patience.ts';
 import { send, type Terms } from './send.ts';
-import { type CoverWork, type Fill, workKeyOf } from './work.ts';
+import { type CoverWork, workKeyOf } from './work.ts';
 
 const WALLET = '0x00000000000000000000000000000000000000e1';
-const ESCROW = '0x00000000000000000000000000000000000000c1';
 const SUBMIT_MS = 5_000;
 
 const world: World = {
@@ -87,24 +86,6 @@ beforeEach(async () => {
   context = parts as KeeperContext;
 });
 afterEach(() => store.close());
-
-const fillOf = (number: number): Fill => {
-  const id = pad(`0x${number.toString(16)}`);
-  return {
-    type: 'sell',
-    key: workKeyOf(ESCROW, id),
-    id,
-    source: 0,
-    contract: ESCROW,
-    ticker: 'CORE',
-    vault: null,
-    promisedUsdg: 1n,
-    data: '0x',
-    slippageBps: 0,
-    swapCount: 1,
-    armData: null,
-  };
-};
 
 const payout: CoverWork = {
   type: 'payout',

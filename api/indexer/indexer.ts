@@ -31,6 +31,7 @@ import {
 import { beginEpoch, type EpochTables } from './epoch.ts';
 import { HeadWatch } from './head-watch.ts';
 import type { WriteTransaction } from './lead.ts';
+import { Overlap } from './overlap.ts';
 import type { Projection } from './projection.ts';
 import {
   Backlog,
@@ -82,11 +83,6 @@ const LONGEST_PAUSE_MS = 2_000;
 /** How long a replica may lag that was believed once. */
 const SEAM_MS = 60_000;
 
-/** For so long what a failed run has read again counts; a chain grows by less than is read again at the most. */
-const AGAIN_MS = 30_000;
-/** So much is read again at the most. */
-const MOST_OVERLAPS = 4;
-
 const logsOf = (steps: readonly { told: { count: number } }[]): number =>
   steps.reduce((sum, { told }) => sum + told.count, 0);
 
@@ -102,6 +98,7 @@ export class Indexer<DB extends IndexerTables> {
   readonly #ranges: RangeReader<DB>;
   readonly #heads: HeadWatch;
   readonly #tail: ChainTail;
+  readonly #overlap: Overlap;
   #cursor: Checkpoint | null = null;
   #head = 0;
   #started = false;
@@ -112,12 +109,6 @@ export class Indexer<DB extends IndexerTables> {
   #generation = 0;
   /** Runs in a row that a limit of calls ended: then one range is asked for after the other, and the next run waits. */
   #limitedRuns = 0;
-  /** Up to before this block a run that failed then has read again what the rows hold; null: none has. */
-  #again: number | null = null;
-  #againAt = 0;
-  /** From this block on is to be read again what was not because of that; whether this run leaves it out as well. */
-  #owed: number | null = null;
-  #skips = false;
   /** Where rows of this run were joined to those before a gap; the lowest one that is not sure yet. */
   #seam: (Checkpoint & { untilMs: number }) | null = null;
   /** A head that this process saw and whose rows another has to write. */
@@ -127,6 +118,7 @@ export class Indexer<DB extends IndexerTables> {
     this.#options = options;
     this.#heads = new HeadWatch({ logger: options.logger, patienceMs: options.maxLagMs });
     this.#tail = new ChainTail(options.client, Math.max(options.startBlock - 1, 0));
+    this.#overlap = new Overlap(options.overlap, options.startBlock);
     this.#ranges = new RangeReader(options, this.#tail);
   }
 
@@ -213,7 +205,7 @@ export class Indexer<DB extends IndexerTables> {
     if (head.block < this.height) return;
     const { startBlock } = this.#options;
     const next = (this.#cursor?.block ?? startBlock - 1) + 1;
-    const from = this.#startAt(next);
+    const from = this.#overlap.startOf(next);
     const run: Run = { head, linked, backlog: new Backlog(LOGS_AHEAD), hasEnded: false };
     try {
       await this.#readTo(from, run);
@@ -221,20 +213,6 @@ export class Indexer<DB extends IndexerTables> {
       run.hasEnded = true;
     }
     if (this.#cursor !== null && this.#cursor.block === head.block) this.#caughtUpAt = Date.now();
-  }
-
-  /**
-   * Where a run begins whose first new block is `next`. What a run that failed a moment ago has read again is not read
-   * once more by those after it until one comes through; then it is, since the node may have lagged all that time.
-   */
-  #startAt(next: number): number {
-    const { overlap, startBlock } = this.#options;
-    const whole = Math.min(next - overlap, this.#owed ?? next);
-    const again = steadyNow() - this.#againAt > AGAIN_MS ? null : this.#again;
-    this.#owed = whole;
-    this.#skips = again !== null;
-    const from = again ?? next - MOST_OVERLAPS * overlap;
-    return Math.max(whole, from, startBlock);
   }
 
   /**
@@ -309,13 +287,9 @@ export class Indexer<DB extends IndexerTables> {
       }
       for (const { told } of steps) run.backlog.written(told.count);
       position = (steps.at(-1) ?? first).to + 1;
-      this.#again = this.height === before ? position : null;
-      this.#againAt = steadyNow();
-      if (this.#again === null && !this.#skips) this.#owed = null;
+      this.#overlap.readTo(position, this.height !== before);
     }
-    if (position <= run.head.block) return;
-    this.#again = null;
-    if (!this.#skips) this.#owed = null;
+    if (position > run.head.block) this.#overlap.through();
   }
 
   /** Null where this is to end before: who is waited for may take long, or hang. */
@@ -347,7 +321,7 @@ export class Indexer<DB extends IndexerTables> {
       });
     }
     this.#cursor = await latestCheckpoint(db);
-    this.#again = this.#owed = null;
+    this.#overlap.forget();
     await this.#options.vaults.load(db);
     this.#started = true;
   }
@@ -433,7 +407,7 @@ export class Indexer<DB extends IndexerTables> {
       await beginEpoch(own);
     });
     this.#cursor = await latestCheckpoint(this.#ownDb());
-    this.#again = this.#owed = null;
+    this.#overlap.forget();
     await vaults.load(this.#ownDb());
     this.#started = started;
     this.#generation += 1;
