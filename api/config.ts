@@ -103,7 +103,7 @@ export const apiOptions = z.object({
     description: 'Most blocks asked for in one getLogs; shrinks by itself where the node refuses.',
     example: '10000',
   }),
-  INDEX_OVERLAP_BLOCKS: option(intOption(0, 10_000).default(50), {
+  INDEX_OVERLAP_BLOCKS: option(intOption(0, 2_000).default(50), {
     description: 'Newest blocks whose logs are read again each time, for nodes that lag.',
     example: '50',
   }),

@@ -25,6 +25,7 @@ import { CoverCalendar } from './cover/weeks.ts';
 import { bulkLogs, HELD_FROM } from './indexer/bulk-logs.ts';
 import { Indexer } from './indexer/indexer.ts';
 import { IndexLead } from './indexer/lead.ts';
+import { MOST_AHEAD } from './indexer/overlap.ts';
 import { LogReader } from '../runtime/chain/log-reader.ts';
 import { apiProjections, indexIdentity } from './indexer/projections.ts';
 import { gatherStatistics } from './indexer/statistics.ts';
@@ -149,7 +150,7 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     accountBooks: new AccountBooks(
       store.db,
       (vault, time) => navs.navAt(vault, time),
-      Math.max(config.INDEX_OVERLAP_BLOCKS, KEPT_BELOW_BLOCKS),
+      Math.max(MOST_AHEAD * config.INDEX_OVERLAP_BLOCKS, KEPT_BELOW_BLOCKS),
     ),
     tail: new LedgerTail(client, deployment),
     accounts: new AccountAddresses(client, deployment),

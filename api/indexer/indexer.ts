@@ -3,8 +3,7 @@
  * 1. Rows are those of a fresh sync of the same chain, whatever reorgs, restarts and refusals came between.
  * 2. Rows and cursor move together: one store transaction for what came while the one before it was under way.
  * 3. Nothing is undone because a node does not know a block: only because it has another block at that height.
- * 4. A node that lags answers without its newest logs: the last blocks are read again in every step. Where that fails
- *    on the way it is gone on with, so that a node of which each run gets little is caught up with all the same.
+ * 4. A node that lags answers without its newest logs: the last blocks are read again in every run (overlap.ts).
  * 5. Logs count only if the block that ends their range had the same hash before and after they were read, and the
  *    range before it ends in the block that it ended in: ranges of two chains never follow one another.
  * 6. Near the head, where chains part, nothing hangs on a single answer: the blocks there are linked by their parents
@@ -62,7 +61,7 @@ export type IndexerOptions<DB extends IndexerTables> = {
   /** Names the deployment and what is read of it; rows of another one are dropped at the start. */
   identity: string;
   maxRange: number;
-  /** Blocks read again in every step. */
+  /** By so many blocks a node may lag behind the head that it shows. */
   overlap: number;
   /** Takes large answers apart off the event loop (bulk-logs.ts); absent: nothing does. */
   takeApart?: TakeApart<DB> | undefined;
@@ -205,7 +204,7 @@ export class Indexer<DB extends IndexerTables> {
     if (head.block < this.height) return;
     const { startBlock } = this.#options;
     const next = (this.#cursor?.block ?? startBlock - 1) + 1;
-    const from = this.#overlap.startOf(next);
+    const from = this.#overlap.startOf(next, head.block);
     const run: Run = { head, linked, backlog: new Backlog(LOGS_AHEAD), hasEnded: false };
     try {
       await this.#readTo(from, run);
@@ -267,7 +266,6 @@ export class Indexer<DB extends IndexerTables> {
         coming = [];
         continue;
       }
-      const before = this.height;
       const steps = [first];
       const together = steadyNow() + TOGETHER_MS;
       for (let next = coming[0]; next !== undefined; next = coming[0]) {
@@ -287,7 +285,7 @@ export class Indexer<DB extends IndexerTables> {
       }
       for (const { told } of steps) run.backlog.written(told.count);
       position = (steps.at(-1) ?? first).to + 1;
-      this.#overlap.readTo(position, this.height !== before);
+      this.#overlap.readTo(position, run.head.block);
     }
     if (position > run.head.block) this.#overlap.through();
   }
@@ -321,7 +319,7 @@ export class Indexer<DB extends IndexerTables> {
       });
     }
     this.#cursor = await latestCheckpoint(db);
-    this.#overlap.forget();
+    this.#overlap.takeUp(this.height);
     await this.#options.vaults.load(db);
     this.#started = true;
   }
@@ -407,7 +405,7 @@ export class Indexer<DB extends IndexerTables> {
       await beginEpoch(own);
     });
     this.#cursor = await latestCheckpoint(this.#ownDb());
-    this.#overlap.forget();
+    this.#overlap.undone(this.height);
     await vaults.load(this.#ownDb());
     this.#started = started;
     this.#generation += 1;

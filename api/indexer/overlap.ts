@@ -1,60 +1,65 @@
-/** A node that lags answers without its newest logs: which blocks a run of the index reads again because of it. */
-import { steadyNow } from '../../runtime/clock.ts';
-
-/** For so long what a failed run has read again counts; a chain grows by less than is read again at the most. */
-const COUNTS_MS = 30_000;
-/** So much is read again at the most. */
-const MOST_OVERLAPS = 4;
-
 /**
- * Every run reads the last blocks again. Where it fails on the way, those after it go on with what it had not read, so
- * that a node of which each run gets little is caught up with all the same; once one comes through, the next reads
- * again what was left out, since the node may have lagged all that time.
+ * A node that lags answers without its newest logs: which blocks a run of the index reads again because of it. What must
+ * hold: a block counts as read for good only once it was read under a head that is `blocks` further on, by a run that
+ * had read everything before it, and what does not count is read again.
  */
+
+/** Rows are never further ahead of what counts than so many times `blocks`: a process that starts knows no better. */
+export const MOST_AHEAD = 4;
+
 export class Overlap {
   readonly #blocks: number;
   readonly #startBlock: number;
-  /** Up to before this block a run that failed then has read again what the rows hold; null: none has. */
-  #done: number | null = null;
-  #doneAt = 0;
-  /** From this block on is to be read again what was not because of that; whether this run leaves it out as well. */
-  #owed: number | null = null;
+  /** Up to this block everything counts. */
+  #sure: number;
+  /** Up to before this block the last run has come, which failed; null: it came through. */
+  #broken: number | null = null;
+  /** Whether this run goes on with one that failed: it leaves out what does not count yet, and nothing of it counts. */
   #skips = false;
 
   /**
-   * @param blocks read again in every run.
+   * @param blocks read again in every run: by so many a node may lag behind the head that it shows.
    * @param startBlock the first that is ever read.
    */
   constructor(blocks: number, startBlock: number) {
     this.#blocks = blocks;
     this.#startBlock = startBlock;
+    this.#sure = startBlock - 1;
   }
 
-  /** Where a run begins whose first new block is `next`. */
-  startOf(next: number): number {
-    const whole = Math.min(next - this.#blocks, this.#owed ?? next);
-    const done = steadyNow() - this.#doneAt > COUNTS_MS ? null : this.#done;
-    this.#owed = whole;
-    this.#skips = done !== null;
-    const from = done ?? next - MOST_OVERLAPS * this.#blocks;
-    return Math.max(whole, from, this.#startBlock);
+  /** What the rows hold was read by another process, or by this one before a fault. @param cursor their last block */
+  takeUp(cursor: number): void {
+    this.#sure = cursor - MOST_AHEAD * this.#blocks;
+    this.#broken = null;
   }
 
-  /** The run has read everything before `block`; the rows have grown by it, or held all of that before. */
-  readTo(block: number, grown: boolean): void {
-    if (grown) return this.through();
-    this.#done = block;
-    this.#doneAt = steadyNow();
+  /** The rows were undone. @param cursor their last block now */
+  undone(cursor: number): void {
+    this.#sure = Math.min(this.#sure, cursor);
+    this.#broken = null;
   }
 
-  /** The run has read all that the rows hold. */
+  /**
+   * Where the next run begins. It goes on with one that failed, so that a node of which each run gets little is caught
+   * up with all the same, unless the rows could come too far ahead of what counts: then that is made up for first.
+   * @param next the first block that the rows do not hold
+   * @param head what the run can come to
+   */
+  startOf(next: number, head: number): number {
+    const whole = Math.min(this.#sure + 1, next);
+    const broken = head > this.#sure + MOST_AHEAD * this.#blocks ? null : this.#broken;
+    this.#skips = broken !== null && broken > whole;
+    return Math.max(this.#skips ? (broken ?? whole) : whole, this.#startBlock);
+  }
+
+  /** The run has read everything before `block`. @param head under which it did */
+  readTo(block: number, head: number): void {
+    this.#broken = block;
+    if (!this.#skips) this.#sure = Math.max(this.#sure, Math.min(block - 1, head - this.#blocks));
+  }
+
+  /** The run has come to its end. */
   through(): void {
-    this.#done = null;
-    if (!this.#skips) this.#owed = null;
-  }
-
-  /** The rows were undone, or are another process's. */
-  forget(): void {
-    this.#done = this.#owed = null;
+    this.#broken = null;
   }
 }

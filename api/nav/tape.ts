@@ -5,7 +5,7 @@
 import { MINUTE, type Swap, startOf } from './minutes.ts';
 import type { PoolPrices } from './valuation.ts';
 
-/** More than the indexer keeps hashes for and reads again (checkpoints.ts, INDEX_OVERLAP_BLOCKS). */
+/** More than the indexer keeps hashes for and reads again (checkpoints.ts, overlap.ts with INDEX_OVERLAP_BLOCKS). */
 const KEPT_BLOCKS = 10_000;
 
 /** A pool's price before the tape; zero: none known. */

@@ -374,7 +374,7 @@ test.each([1, 2, 3])(
     await reading.sync();
     for (let round = 0; round < 5; round += 1) {
       await story.transfer('alice', story.address('bob'), SHARE / 50n);
-      await fork.client.mine({ blocks: 40, interval: 1 });
+      await fork.client.mine({ blocks: 10, interval: 1 });
     }
     let first = Number.POSITIVE_INFINITY;
     const beyond = bad.on(
@@ -418,7 +418,7 @@ test.each([
     );
     await reading.catchUp();
     const cursor = reading.indexer.height;
-    await fork.client.mine({ blocks: 40, interval: 1 });
+    await fork.client.mine({ blocks: 10, interval: 1 });
     const limit = bad.on(
       'eth_getLogs',
       { where: ([range]) => Number((range as Range).fromBlock) > cursor },
