@@ -1,8 +1,8 @@
 /** Feeds the rows of the cover market from its events. */
 import type { Transaction } from 'kysely';
-import { decodeEventLog, type Hex } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { coverMarketAbi } from '../../contracts-abi/generated/index.ts';
+import { eventSet } from '../../runtime/chain/event-set.ts';
 import { insertRows } from '../indexer/insert-rows.ts';
 import { selectorOf } from '../indexer/log-words.ts';
 import type { IndexedLog, Projection } from '../indexer/projection.ts';
@@ -22,6 +22,8 @@ const TOPICS = [
   'Credited',
   'Claimed',
 ].map((name) => selectorOf(coverMarketAbi, name));
+
+const coverEvents = eventSet(coverMarketAbi);
 
 /** ICoverMarket.Side, in its order; none is never listed. */
 const SIDES = [null, 'offer', 'request'] as const;
@@ -67,11 +69,7 @@ export function coverProjection<DB extends CoverTables>(deployment: Deployment):
 }
 
 function readLog(log: IndexedLog, rows: Rows): void {
-  const event = decodeEventLog({
-    abi: coverMarketAbi,
-    topics: [...log.topics] as [Hex, ...Hex[]],
-    data: log.data,
-  });
+  const event = coverEvents.decode(log);
   const of = { block: log.block, log_index: log.logIndex, time: log.time };
   if (event.eventName === 'Listed') {
     const { id, owner, side, repeats, terms } = event.args;

@@ -1,8 +1,9 @@
 /** Feeds the order index from the escrows' events (IOrderEscrow, IExitEscrow, ILimitEscrow). */
 import type { Transaction } from 'kysely';
-import { decodeEventLog, getAddress, toEventSelector } from 'viem';
+import { type Address, getAddress, toEventSelector } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { exitEscrowAbi, limitEscrowAbi } from '../../contracts-abi/generated/index.ts';
+import { eventSet } from '../../runtime/chain/event-set.ts';
 import type { IndexedLog, Projection } from '../indexer/projection.ts';
 import type { OrderRow, OrderTables } from './order-tables.ts';
 
@@ -12,24 +13,29 @@ const CLOSED = {
   OrderExpired: 'expired',
 } as const;
 
+/** Ids in one statement. */
+const IDS_A_STATEMENT = 200;
+
 const EVENTS = [...exitEscrowAbi, ...limitEscrowAbi].filter(
   (item) =>
     item.type === 'event' &&
     (item.name === 'ExitCreated' || item.name === 'LimitCreated' || item.name in CLOSED),
 );
 
-type Change =
-  | { tag: 'opened'; row: OrderRow }
-  | { tag: 'closed'; id: string; as: NonNullable<OrderRow['closed_as']> };
+const exitEvents = eventSet(exitEscrowAbi);
+const limitEvents = eventSet(limitEscrowAbi);
+
+type Closed = { escrow: Address; block: number; as: NonNullable<OrderRow['closed_as']> };
+
+type Change = { tag: 'opened'; row: OrderRow } | ({ tag: 'closed'; ids: string[] } & Closed);
 
 /** Null for an event that the index does not keep. */
 function changeOf(log: IndexedLog, deployment: Deployment): Change | null {
-  const topics = [...log.topics] as [`0x${string}`, ...`0x${string}`[]];
   const escrow = getAddress(log.address);
   const common = { escrow, opened_block: log.block, opened_log: log.logIndex };
   const stillOpen = { closed_block: null, closed_as: null };
   if (escrow === deployment.exitEscrow) {
-    const { eventName, args } = decodeEventLog({ abi: exitEscrowAbi, topics, data: log.data });
+    const { eventName, args } = exitEvents.decode(log);
     if (eventName === 'ExitCreated') {
       const { terms } = args;
       return {
@@ -49,9 +55,9 @@ function changeOf(log: IndexedLog, deployment: Deployment): Change | null {
         },
       };
     }
-    return closedBy(eventName, args);
+    return closedBy(eventName, args, common);
   }
-  const { eventName, args } = decodeEventLog({ abi: limitEscrowAbi, topics, data: log.data });
+  const { eventName, args } = limitEvents.decode(log);
   if (eventName === 'LimitCreated') {
     const { terms } = args;
     return {
@@ -71,15 +77,54 @@ function changeOf(log: IndexedLog, deployment: Deployment): Change | null {
       },
     };
   }
-  return closedBy(eventName, args);
+  return closedBy(eventName, args, common);
 }
 
-function closedBy(eventName: string, args: { id: string }): Change | null {
+function closedBy(
+  eventName: string,
+  { id }: { id: string },
+  { escrow, opened_block: block }: Pick<OrderRow, 'opened_block'> & { escrow: Address },
+): Change | null {
   return eventName === 'OrderFilled' ||
     eventName === 'OrderCancelled' ||
     eventName === 'OrderExpired'
-    ? { tag: 'closed', id: args.id, as: CLOSED[eventName] }
+    ? { tag: 'closed', ids: [id], escrow, block, as: CLOSED[eventName] }
     : null;
+}
+
+/** In their order; those that close orders in one way, in one block, as one: a keeper fills a hundred in a moment. */
+function alike(changes: readonly Change[]): Change[] {
+  const found: Change[] = [];
+  for (const change of changes) {
+    const last = found.at(-1);
+    const isAlike =
+      change.tag === 'closed' &&
+      last?.tag === 'closed' &&
+      last.escrow === change.escrow &&
+      last.block === change.block &&
+      last.as === change.as &&
+      last.ids.length < IDS_A_STATEMENT;
+    if (isAlike) last.ids.push(...change.ids);
+    else found.push(change.tag === 'closed' ? { ...change, ids: [...change.ids] } : change);
+  }
+  return found;
+}
+
+async function apply(trx: Transaction<OrderTables>, change: Change): Promise<void> {
+  if (change.tag === 'opened') {
+    await trx
+      .insertInto('order_index')
+      .values(change.row)
+      .onConflict((conflict) => conflict.columns(['escrow', 'id']).doNothing())
+      .execute();
+    return;
+  }
+  await trx
+    .updateTable('order_index')
+    .set({ closed_block: change.block, closed_as: change.as })
+    .where('escrow', '=', change.escrow)
+    .where('id', 'in', change.ids)
+    .execute();
 }
 
 export function orderProjection<DB extends OrderTables>(deployment: Deployment): Projection<DB> {
@@ -87,29 +132,15 @@ export function orderProjection<DB extends OrderTables>(deployment: Deployment):
     name: 'orders',
     addresses: [deployment.exitEscrow, deployment.limitEscrow],
     topics: [...new Set(EVENTS.map((item) => toEventSelector(item as never)))],
-    prepare: (logs) => ({
-      write: async (transaction) => {
-        const trx = transaction as unknown as Transaction<OrderTables>;
-        for (const log of logs) {
-          const change = changeOf(log, deployment);
-          if (change === null) continue;
-          if (change.tag === 'opened') {
-            await trx
-              .insertInto('order_index')
-              .values(change.row)
-              .onConflict((conflict) => conflict.columns(['escrow', 'id']).doNothing())
-              .execute();
-          } else {
-            await trx
-              .updateTable('order_index')
-              .set({ closed_block: log.block, closed_as: change.as })
-              .where('escrow', '=', getAddress(log.address))
-              .where('id', '=', change.id)
-              .execute();
-          }
-        }
-      },
-    }),
+    prepare: (logs) => {
+      const changes = logs.flatMap((log) => changeOf(log, deployment) ?? []);
+      return {
+        write: async (transaction) => {
+          const trx = transaction as unknown as Transaction<OrderTables>;
+          for (const change of alike(changes)) await apply(trx, change);
+        },
+      };
+    },
     rollback: async (transaction, block) => {
       const trx = transaction as unknown as Transaction<OrderTables>;
       await trx.deleteFrom('order_index').where('opened_block', '>', block).execute();

@@ -1,8 +1,9 @@
 /** Feeds the schedules from their escrow's events (IScheduleEscrow). */
 import type { Transaction } from 'kysely';
-import { decodeEventLog, getAddress, type Hex } from 'viem';
+import { getAddress } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { scheduleEscrowAbi } from '../../contracts-abi/generated/index.ts';
+import { eventSet } from '../../runtime/chain/event-set.ts';
 import { insertRows } from '../indexer/insert-rows.ts';
 import { selectorOf } from '../indexer/log-words.ts';
 import type { IndexedLog, Projection } from '../indexer/projection.ts';
@@ -12,6 +13,8 @@ import type { ScheduleTables } from './schedule-tables.ts';
 const TOPICS = ['ScheduleCreated', 'SlotFilled', 'OrderCancelled', 'OrderExpired'].map((name) =>
   selectorOf(scheduleEscrowAbi, name),
 );
+
+const scheduleEvents = eventSet(scheduleEscrowAbi);
 
 /** IScheduleEscrow.Kind, in its order. */
 const KINDS = ['subscribe', 'twap'] as const;
@@ -46,11 +49,7 @@ export function scheduleProjection<DB extends ScheduleTables>(
 
 async function applyOne(trx: Db, log: IndexedLog): Promise<void> {
   const escrow = getAddress(log.address);
-  const { eventName, args } = decodeEventLog({
-    abi: scheduleEscrowAbi,
-    topics: [...log.topics] as [Hex, ...Hex[]],
-    data: log.data,
-  });
+  const { eventName, args } = scheduleEvents.decode(log);
   if (eventName === 'ScheduleCreated') {
     const { terms } = args;
     await insertRows(trx, 'schedule_index', [

@@ -8,11 +8,11 @@ import {
   scheduleEscrowAbi,
 } from '../../contracts-abi/generated/index.ts';
 import { mulDivUp } from '../../contracts-abi/rounding.ts';
-import { type Logs, createReceiptReader, type ReceiptReader } from '../../runtime/chain/receipt.ts';
+import { createReceiptReader, type Logs, type ReceiptReader } from '../../runtime/chain/receipt.ts';
 import { steadyNow } from '../../runtime/clock.ts';
+import { within } from '../../runtime/deadline.ts';
 import type { AuctionTerms } from '../policy/arming.ts';
 import type { AttemptKind, FillType } from '../work.ts';
-import { within } from '../../runtime/deadline.ts';
 
 export type OrderReader = {
   /** The auction terms of an order, or null when the chain does not answer. */
@@ -116,11 +116,13 @@ export function feeTold(
   work: { contract: Address; id: string },
   executor: Address,
 ): bigint | null {
-  const filled = parseEventLogs({ abi: exitEscrowAbi, eventName: 'OrderFilled', logs }).find(
-    ({ address, args }) =>
-      address.toLowerCase() === work.contract.toLowerCase() &&
-      args.id === work.id &&
-      args.executor.toLowerCase() === executor.toLowerCase(),
+  // Of all logs of a batch only those that name this order are taken apart: each member looks for its own.
+  const own = logs.filter(
+    ({ address, topics }) =>
+      topics[1] === work.id && address.toLowerCase() === work.contract.toLowerCase(),
+  );
+  const filled = parseEventLogs({ abi: exitEscrowAbi, eventName: 'OrderFilled', logs: own }).find(
+    ({ args }) => args.executor.toLowerCase() === executor.toLowerCase(),
   );
   return filled?.args.executorFee ?? null;
 }

@@ -2,7 +2,7 @@
  * What is open on chain, from the events of the escrows and of the cover market. Pure: the same logs in the same order
  * give the same book, and the same log twice changes nothing.
  */
-import { type Address, decodeEventLog, getAddress, type Hex } from 'viem';
+import { type Address, getAddress, type Hex } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import {
   coverMarketAbi,
@@ -10,6 +10,7 @@ import {
   limitEscrowAbi,
   scheduleEscrowAbi,
 } from '../../contracts-abi/generated/index.ts';
+import { type EventOf, eventSet } from '../../runtime/chain/event-set.ts';
 import type { IndexedLog } from '../../runtime/chain/read-logs.ts';
 
 /** Where it began: what is older is served first. */
@@ -112,6 +113,11 @@ export class Book {
   }
 }
 
+const exitEvents = eventSet(exitEscrowAbi);
+const limitEvents = eventSet(limitEscrowAbi);
+const scheduleEvents = eventSet(scheduleEscrowAbi);
+const coverEvents = eventSet(coverMarketAbi);
+
 const ENDS: ReadonlySet<string> = new Set(['OrderFilled', 'OrderCancelled', 'OrderExpired']);
 
 /** Applies logs in chain order. What is no event of these contracts changes nothing. */
@@ -121,10 +127,9 @@ export function applyLogs(book: Book, logs: readonly IndexedLog[], deployment: D
 
 function applyLog(book: Book, log: IndexedLog, deployment: Deployment): void {
   const place = { block: log.block, log: log.logIndex };
-  const raw = { topics: [...log.topics] as [Hex, ...Hex[]], data: log.data };
   switch (getAddress(log.address)) {
     case deployment.exitEscrow: {
-      const { eventName, args } = decodeEventLog({ abi: exitEscrowAbi, ...raw });
+      const { eventName, args } = exitEvents.decode(log);
       if (eventName === 'ExitCreated') {
         const { vault, shares, stopNav, tpNav, deadline } = args.terms;
         const levels = { stopNav, tpNav, triggerNav: 0n };
@@ -136,7 +141,7 @@ function applyLog(book: Book, log: IndexedLog, deployment: Deployment): void {
       return;
     }
     case deployment.limitEscrow: {
-      const { eventName, args } = decodeEventLog({ abi: limitEscrowAbi, ...raw });
+      const { eventName, args } = limitEvents.decode(log);
       if (eventName === 'LimitCreated') {
         const { vault, amount, triggerNav, deadline } = args.terms;
         const levels = { stopNav: 0n, tpNav: 0n, triggerNav };
@@ -148,11 +153,11 @@ function applyLog(book: Book, log: IndexedLog, deployment: Deployment): void {
       return;
     }
     case deployment.scheduleEscrow: {
-      applyScheduleLog(book, decodeEventLog({ abi: scheduleEscrowAbi, ...raw }), place);
+      applyScheduleLog(book, scheduleEvents.decode(log), place);
       return;
     }
     case deployment.coverMarket: {
-      const { eventName, args } = decodeEventLog({ abi: coverMarketAbi, ...raw });
+      const { eventName, args } = coverEvents.decode(log);
       if (eventName === 'CoverSold') book.put({ ...place, kind: 'position', id: args.positionId });
       else if (eventName === 'PaidOut') book.remove(`position:${args.positionId}`);
       return;
@@ -163,7 +168,7 @@ function applyLog(book: Book, log: IndexedLog, deployment: Deployment): void {
 
 function applyScheduleLog(
   book: Book,
-  { eventName, args }: ReturnType<typeof decodeEventLog<typeof scheduleEscrowAbi>>,
+  { eventName, args }: EventOf<typeof scheduleEscrowAbi>,
   place: Place,
 ): void {
   if (eventName === 'ScheduleCreated') {
