@@ -4,7 +4,7 @@ import type { PayoutScan } from '../cover/payouts.ts';
 import type { Documents } from '../discovery/documents.ts';
 import type { Guide } from '../guide/guide.ts';
 import type { ScanBoard } from '../jobs/board.ts';
-import type { DueNow, Scan } from '../jobs/scan.ts';
+import type { dueBoard, Scan } from '../jobs/scan.ts';
 import type { MarkBodies } from '../marks/mark-bodies.ts';
 import type { Service } from '../service.ts';
 
@@ -13,7 +13,7 @@ export type RouteContext = {
   service: Service;
   bodies: MarkBodies;
   board: ScanBoard<Scan>;
-  due: ScanBoard<DueNow>;
+  due: ReturnType<typeof dueBoard>;
   payouts: ScanBoard<PayoutScan>;
   documents: Documents;
   guide: Guide;

@@ -2,7 +2,7 @@
  * An endpoint as a value: what it takes, answers and refuses, each said once. Validation, the OpenAPI document, the
  * typed client and the MCP tools are all read from it, so none of them can tell another story than the route itself.
  */
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import { ApiError, type ErrorCode, type StatusOverride } from '../../runtime/errors.ts';
 import { bodyTextOf } from '../../runtime/http/server.ts';
@@ -74,10 +74,20 @@ type Parts<
   otherResponses?: Readonly<Record<number, { description: string; schema: z.ZodType | null }>>;
 };
 
+/** Who asked. */
+export type Asker = {
+  /** Aborted once nobody hears the answer any more: for what waits. Each call makes one. */
+  gone(): AbortSignal;
+};
+
 type Answering<P, Q, B, R extends z.ZodType> =
   | {
       /** Makes the body for this request. */
-      answer: (context: RouteContext, input: Input<P, Q, B>) => z.input<R> | Promise<z.input<R>>;
+      answer: (
+        context: RouteContext,
+        input: Input<P, Q, B>,
+        asker: Asker,
+      ) => z.input<R> | Promise<z.input<R>>;
       shared?: undefined;
     }
   | {
@@ -111,7 +121,7 @@ export type Endpoint = Parts<
   ObjectSchema | undefined,
   z.ZodType
 > & {
-  answer?: ((context: RouteContext, input: AnyInput) => unknown) | undefined;
+  answer?: ((context: RouteContext, input: AnyInput, asker: Asker) => unknown) | undefined;
   shared?: ((context: RouteContext, input: AnyInput, pretty: boolean) => Serialised) | undefined;
   external?: boolean | undefined;
 };
@@ -157,7 +167,7 @@ export async function invoke(
   if (endpoint.shared !== undefined) {
     return JSON.parse(endpoint.shared(context, input, false).text) as unknown;
   }
-  return await answerInTime(endpoint, context, input);
+  return await answerInTime(endpoint, context, input, { gone: () => new AbortController().signal });
 }
 
 /** Longest wait for an answer in milliseconds; null: the endpoint bounds itself. */
@@ -175,8 +185,9 @@ async function answerInTime(
   endpoint: Endpoint,
   context: RouteContext,
   input: AnyInput,
+  asker: Asker,
 ): Promise<unknown> {
-  const answer = endpoint.answer?.(context, input);
+  const answer = endpoint.answer?.(context, input, asker);
   const budgetMs = budgetOf(endpoint, context);
   if (budgetMs === null) return await answer;
   let timer: NodeJS.Timeout | undefined;
@@ -190,6 +201,17 @@ async function answerInTime(
   } finally {
     clearTimeout(timer);
   }
+}
+
+function askerOf(response: Response): Asker {
+  return {
+    gone: () => {
+      const ending = new AbortController();
+      if (response.closed) ending.abort();
+      else response.once('close', () => ending.abort());
+      return ending.signal;
+    },
+  };
 }
 
 /** Express writes parameters with a colon. */
@@ -210,7 +232,7 @@ export function mount(endpoint: Endpoint, context: RouteContext): void {
         sendSerialised(request, response, body, cache, endpoint.contentType);
         return;
       }
-      const body = await answerInTime(endpoint, context, input);
+      const body = await answerInTime(endpoint, context, input, askerOf(response));
       if (cache === 'no-store') sendFresh(request, response, body);
       else sendSerialised(request, response, serialise(body, pretty), cache);
     });

@@ -30,17 +30,19 @@ export class News {
     return this.#isOver;
   }
 
-  /** Until it was told more often than `told`, `ms` at most. */
-  async beyond(told: number, ms: number): Promise<void> {
-    if (this.#isOver || this.#told > told || ms <= 0) return;
+  /** Until it was told more often than `told`, `ms` at most; the signal ends it too. */
+  async beyond(told: number, ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#isOver || this.#told > told || ms <= 0 || signal.aborted) return;
     await new Promise<void>((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
+        signal.removeEventListener('abort', done);
         this.#waiting.delete(done);
         resolve();
       };
       const timer = setTimeout(done, ms);
       this.#waiting.add(done);
+      signal.addEventListener('abort', done, { once: true });
     });
   }
 }

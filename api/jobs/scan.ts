@@ -3,7 +3,6 @@
  * at current quotes. The store finds what is due at the marks' NAVs; its escrow confirms it at the block of the quotes.
  */
 
-import { createHash } from 'node:crypto';
 import type { Address } from 'viem';
 import { encodeFunctionData, type Hex, zeroAddress } from 'viem';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
@@ -12,6 +11,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Snapshot } from '../marks/snapshot.ts';
 import type { Service } from '../service.ts';
 import { ScanBoard } from './board.ts';
+import { DueTags } from './due-tags.ts';
 import type { NavOf, PlacedOrder } from './due-index.ts';
 import {
   type Candidate,
@@ -158,14 +158,16 @@ export function jobBoard(service: Service): ScanBoard<Scan> {
 export type DueNow = {
   /** The block's time, unix seconds. */
   chainTime: number;
-  /** Names which orders and slots are due. */
+  /** The orders and slots that are due, and what stands for them. */
+  names: ReadonlySet<string>;
   tag: string;
   /** What it was found at. */
   version: string;
 };
 
-/** The board that `/v1/jobs/changes` is answered from. */
-export function dueBoard(service: Service): ScanBoard<DueNow> {
+/** The board that `/v1/jobs/changes` is answered from, and what was due under the tags that it told. */
+export function dueBoard(service: Service): { board: ScanBoard<DueNow>; tags: DueTags } {
+  const tags = new DueTags();
   const fresh = freshness(service);
   const due = async (): Promise<DueNow> => {
     const { marks } = service;
@@ -175,11 +177,10 @@ export function dueBoard(service: Service): ScanBoard<DueNow> {
     const { chainTime, paused } = snapshot;
     const fetch = fetchDue(service, catalog, navsOf(snapshot, catalog).valid, chainTime);
     const found = paused ? [] : await fetch(START, MAX_EXAMINED + MAX_LINES);
-    const names = found.map(({ escrow, id, slot }) => `${escrow}:${id}:${slot}`);
-    const tag = createHash('sha256').update(names.join()).digest('base64url');
-    return { chainTime, tag, version };
+    const names = new Set(found.map(({ escrow, id, slot }) => `${escrow}:${id}:${slot}`));
+    return { chainTime, names, tag: tags.tagOf(names), version };
   };
-  return new ScanBoard({ run: due, ...fresh });
+  return { board: new ScanBoard({ run: due, ...fresh }), tags };
 }
 
 /** When a scan would find something else. */

@@ -68,11 +68,9 @@ function wholeNumber(least: number, most: number, what: string) {
 }
 
 export const jobsChangesQuery = z.object({
-  unless: z
-    .string()
-    .max(64, 'expected a tag')
-    .optional()
-    .meta({ description: 'Tag of the jobs that are known: waits for others. Absent: none are.' }),
+  unless: z.string().max(64, 'expected a tag').optional().meta({
+    description: 'Tag of the jobs that are known: waits for one that is not. Absent: none are.',
+  }),
   waitMs: wholeNumber(0, 30_000, 'a whole number of milliseconds, 0 to 30000')
     .default(0)
     .meta({ description: 'Longest wait in milliseconds.' }),

@@ -204,9 +204,15 @@ describe('other jobs', () => {
     await fork.client.mine({ blocks: 1 });
     await api.marksSettled();
     expect((await changes(`?unless=${one}`)).body.tag).toBe(one);
-    const gone = changes(`?unless=${one}&waitMs=30000`);
+    const another = changes(`?unless=${one}&waitMs=30000`);
     await execute(job);
-    expect((await gone).body.tag).toBe(none);
+    // Gone: no news to who waits for what is due, though the tag is another now.
+    await api.until('/v1/jobs/changes', ({ body }) => body.tag === none);
+    await build('limit', { amountUsdg: 100, triggerNav: nav * 1.1 });
+    const { tag: two } = (await another).body;
+    expect([none, one]).not.toContain(two);
+    const [next] = await jobsOf(1);
+    await execute(next);
   });
 
   test('are not waited for where nothing is known, or by a process that stops', async () => {

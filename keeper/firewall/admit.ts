@@ -4,12 +4,12 @@
  * What must hold of every fill admitted (for the cover market see admit-cover.ts, for other services foreign.ts):
  * - it calls `fill(id, swaps, executor)` on the escrow of its type in our deployment file, with no value;
  * - the id in the calldata is the id of the job;
- * - the executor is ours: the source named nobody (zero) or us, and we encode the calldata anew with our address;
+ * - the executor is ours: the source named nobody (zero) or us, and we write our address into its place;
  * - the calldata is canonical: decoding and encoding gives the same bytes, so nothing rides behind the arguments;
  * - every swap is one the zapper would accept (see swap.ts);
  * - arming is exactly `arm(id)` on the same escrow.
  */
-import { type Address, getAbiItem, getAddress, type Hex, zeroAddress } from 'viem';
+import { type Address, getAbiItem, getAddress, type Hex, pad, zeroAddress } from 'viem';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { functionSet } from '../../runtime/chain/function-set.ts';
 import type { SwapCall } from '../../runtime/quotes/swap-call.ts';
@@ -95,7 +95,7 @@ export function admit(job: Job, known: KnownProtocol, executor: Address, source 
     promisedUsdg: job.feeUsdg,
     slippageBps: job.slippageBps,
     swapCount: fill.swaps.length,
-    data: fill.executor === executor ? job.tx.data : encodeFill(job.id, fill.swaps, executor),
+    data: withExecutor(job.tx.data, executor),
     armData: job.armData === '0x' ? null : armData,
   };
   return { tag: 'admitted', work };
@@ -114,6 +114,16 @@ function readFill(data: Hex): FillCall | { tag: 'refused'; why: Refusal } {
     // Expected: no such selector, arguments that do not decode, or values outside their type.
     return { tag: 'refused', why: 'selector' };
   }
+}
+
+/** Selector, id, where the swaps begin; then the executor. */
+const BEFORE_EXECUTOR = 2 + 2 * (4 + 32 + 32);
+const WORD_CHARACTERS = 64;
+
+/** @param data canonical calldata of `fill` */
+function withExecutor(data: Hex, executor: Address): Hex {
+  const before = data.slice(0, BEFORE_EXECUTOR);
+  return `${before as Hex}${pad(executor).slice(2).toLowerCase()}${data.slice(BEFORE_EXECUTOR + WORD_CHARACTERS)}`;
 }
 
 /** Calldata of `fill`. */
