@@ -226,6 +226,32 @@ describe('other jobs', () => {
     expect((await held).body.tag).toBe(tag);
   });
 
+  test('are waited for by as many as there are places, and whoever goes leaves his to another', async () => {
+    await api.settled();
+    const { tag = '' } = (await changes()).body;
+    const query = `?unless=${tag}&waitMs=30000`;
+    const gone = new AbortController();
+    let answered = 0;
+    const held = Array.from({ length: 300 }, async () => {
+      await fetch(`${api.url}/v1/jobs/changes${query}`, { signal: gone.signal });
+      answered += 1;
+    });
+    const ended = Promise.allSettled(held);
+    // Those beyond the places; a few more where they change hands.
+    await vi.waitFor(() => expect(answered).toBeGreaterThanOrEqual(300 - 256), { timeout: 20_000 });
+    gone.abort();
+    await ended;
+    // Who finds no place is answered at once.
+    await vi.waitFor(
+      async () => {
+        const since = performance.now();
+        await changes(`?unless=${tag}&waitMs=1500`);
+        expect(performance.now() - since).toBeGreaterThan(1_400);
+      },
+      { timeout: 15_000 },
+    );
+  });
+
   test.each(['?waitMs=soon', '?waitMs=-1', '?waitMs=30001', `?unless=${'x'.repeat(65)}`])(
     'are not waited for as %s',
     async (query) => {

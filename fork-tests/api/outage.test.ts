@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs';
 import { encodeFunctionData, erc20Abi, type Hex } from 'viem';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { accountFactoryAbi } from '../../contracts-abi/generated/index.ts';
 import { useFork } from '../harness/fork.ts';
 import { type Proxy, startProxy } from '../proxy/proxy.ts';
 import { planOf, sendApproval, sendCall, sendPlan } from './send-plan.ts';
@@ -91,6 +92,17 @@ describe('marks', () => {
     await api.until('/v1/markets', ({ body }) => (body.live as unknown) === true);
     await api.until('/ready', ({ status }) => status === 200);
     await api.until(orders(), countOf(1));
+  });
+
+  test('who waits for jobs is told soon that the chain does not answer any more', async () => {
+    const { body } = await api.get('/v1/jobs/changes');
+    const waiting = api.get(`/v1/jobs/changes?unless=${String(body.tag)}&waitMs=30000`);
+    proxy.on('eth_call', {}, { fault: 'hang' });
+    proxy.on('eth_getBlockByNumber', {}, { fault: 'hang' });
+    // Otherwise it would be told when its 30 seconds are over.
+    const sinceMs = Date.now();
+    expectError(await waiting, 502, 'UPSTREAM');
+    expect(Date.now() - sinceMs).toBeLessThan(20_000);
   });
 
   test('a head that stands still is not live, whatever the socket answers', async () => {
@@ -194,6 +206,48 @@ describe('a replica that answers from three blocks ago (37)', () => {
     );
   });
 
+  test('does not call dollars missing that came with the newest block', async () => {
+    const { accountFactory, usdg } = fork.deployment;
+    const key = fork.accounts.agent.account.address;
+    const grant = {
+      key,
+      validUntil: (await fork.now()) + 86_400,
+      maxSlippageBps: 100,
+      coverEnabled: false,
+      dailyLimit: 500_000_000n,
+      coverDailyLimit: 0n,
+    };
+    const opening = {
+      abi: accountFactoryAbi,
+      functionName: 'openAndGrant',
+      args: [grant],
+    } as const;
+    await sendCall(fork, 'alice', accountFactory, encodeFunctionData(opening));
+    const account = await fork.client.readContract({
+      address: accountFactory,
+      abi: accountFactoryAbi,
+      functionName: 'accountOf',
+      args: [alice()],
+    });
+    await fork.client.mine({ blocks: 3 });
+    const seen = async () => {
+      const head = await fork.client.getBlockNumber();
+      await api.until('/metrics', ({ text }) => text.includes(`basket_api_head_block ${head}`));
+    };
+    await seen();
+    const wanted = { owner: alice(), key, ticker: 'CORE', side: 'buy', amountUsdg: 20 };
+    expectError(await api.post('/v1/agent/trade', wanted), 422, 'INSUFFICIENT_FUNDS');
+    const args = [account, 50_000_000n] as const;
+    const data = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args });
+    await sendCall(fork, 'alice', usdg, data);
+    const stale = proxy.on('eth_call', {}, { fault: 'stale', blocks: 3 });
+    await seen();
+    expect((await api.post('/v1/agent/trade', wanted)).status).toBe(200);
+    expect(stale.hits).toBeGreaterThan(0);
+    const more = { ...wanted, amountUsdg: 60 };
+    expectError(await api.post('/v1/agent/trade', more), 422, 'INSUFFICIENT_FUNDS');
+  });
+
   test('refuses nothing at all where no node has the newest block', async () => {
     const head = await fork.client.getBlockNumber();
     await api.until('/metrics', ({ text }) => text.includes(`basket_api_head_block ${head}`));
@@ -213,9 +267,11 @@ describe('the order index', () => {
     await api.until(orders(), countOf(1));
     const stale = proxy.on('eth_call', {}, { fault: 'stale', blocks: 3 });
     const head = proxy.on('eth_getBlockByNumber', {}, { fault: 'stale', blocks: 3 });
-    for (let round = 0; round < 10; round += 1) {
+    // Several rounds of the index, each of which is told of a head from before the order.
+    const told = (): number => Math.min(stale.hits, head.hits);
+    for (const most = told() + 5; told() < most; ) {
       expect(countOf(1)(await api.get(orders()))).toBe(true);
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await new Promise((resolve) => setTimeout(resolve, 20));
     }
     stale.remove();
     head.remove();
