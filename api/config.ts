@@ -104,7 +104,8 @@ export const apiOptions = z.object({
     example: '10000',
   }),
   INDEX_OVERLAP_BLOCKS: option(intOption(0, 2_000).default(50), {
-    description: 'Newest blocks whose logs are read again each time, for nodes that lag.',
+    description:
+      'By so many blocks a node may lag: the newest are read again. To lower it from above 50, begin with an empty database.',
     example: '50',
   }),
 });

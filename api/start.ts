@@ -80,7 +80,8 @@ export async function startApi(config: ApiConfig, logger: Logger): Promise<Runni
     logger: logger.child({ module: 'nav' }),
   });
   const navs = new NavHistory(store.db, navIndex);
-  const news = new News();
+  const waiting = metrics.gauge('jobs_waiting', 'Clients that wait at /v1/jobs/changes.');
+  const news = new News((count) => waiting.set(count));
   const marks = new Marks({
     onRead: () => news.tell(),
     client,

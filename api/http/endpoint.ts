@@ -78,6 +78,8 @@ type Parts<
 export type Asker = {
   /** Aborted once nobody hears the answer any more: for what waits. Each call makes one. */
   gone(): AbortSignal;
+  /** Whether he is; of a request that waits on its connection for the answers before it nothing else tells. */
+  isGone(): boolean;
 };
 
 type Answering<P, Q, B, R extends z.ZodType> =
@@ -167,7 +169,10 @@ export async function invoke(
   if (endpoint.shared !== undefined) {
     return JSON.parse(endpoint.shared(context, input, false).text) as unknown;
   }
-  return await answerInTime(endpoint, context, input, { gone: () => new AbortController().signal });
+  return await answerInTime(endpoint, context, input, {
+    gone: () => new AbortController().signal,
+    isGone: () => false,
+  });
 }
 
 /** Longest wait for an answer in milliseconds; null: the endpoint bounds itself. */
@@ -203,8 +208,9 @@ async function answerInTime(
   }
 }
 
-function askerOf(response: Response): Asker {
+function askerOf(request: Request, response: Response): Asker {
   return {
+    isGone: () => response.closed || request.socket.destroyed,
     gone: () => {
       const ending = new AbortController();
       if (response.closed) ending.abort();
@@ -232,7 +238,7 @@ export function mount(endpoint: Endpoint, context: RouteContext): void {
         sendSerialised(request, response, body, cache, endpoint.contentType);
         return;
       }
-      const body = await answerInTime(endpoint, context, input, askerOf(response));
+      const body = await answerInTime(endpoint, context, input, askerOf(request, response));
       if (cache === 'no-store') sendFresh(request, response, body);
       else sendSerialised(request, response, serialise(body, pretty), cache);
     });

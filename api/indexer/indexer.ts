@@ -242,6 +242,7 @@ export class Indexer<DB extends IndexerTables> {
   /** What is known of the rows is read anew in the next sync: another process has written since. */
   reopen(): void {
     this.#started = false;
+    this.#overlap.forget();
     this.#limitedRuns = 0;
   }
 
@@ -320,6 +321,7 @@ export class Indexer<DB extends IndexerTables> {
     }
     this.#cursor = await latestCheckpoint(db);
     this.#overlap.takeUp(this.height);
+    this.#generation += 1;
     await this.#options.vaults.load(db);
     this.#started = true;
   }

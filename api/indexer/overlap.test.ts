@@ -41,10 +41,18 @@ test('where the chain has moved on too far meanwhile, nothing is left out', () =
 
 test('a process that starts reads again as much as may not count, and never from before the first block', () => {
   const overlap = new Overlap(BLOCKS, 70);
-  overlap.takeUp(200);
-  expect(overlap.startOf(201, 201)).toBe(201 - MOST_AHEAD * BLOCKS);
-  overlap.takeUp(80);
-  expect(overlap.startOf(81, 81)).toBe(70);
+  overlap.takeUp(900);
+  expect(overlap.startOf(901, 901)).toBe(701);
+  const large = new Overlap(100, 70);
+  large.takeUp(900);
+  expect(large.startOf(901, 901)).toBe(901 - MOST_AHEAD * 100);
+  // What this process has read itself it knows, unless another may have written since.
+  overlap.readTo(902, 901);
+  overlap.takeUp(901);
+  expect(overlap.startOf(902, 902)).toBe(892);
+  overlap.forget();
+  overlap.takeUp(150);
+  expect(overlap.startOf(151, 151)).toBe(70);
 });
 
 /** A run: how many reads of how many blocks it gets before it fails, and what came before it. */
@@ -59,7 +67,7 @@ const run = fc.record({
 test('whatever fails, restarts and is undone: once runs come through, every block was told by a node that had it', () => {
   fc.assert(
     fc.property(fc.array(run, { maxLength: 40 }), (runs) => {
-      let overlap = new Overlap(BLOCKS, 0);
+      let overlap = new Overlap(BLOCKS, 0, 0);
       let [head, next] = [60, 0];
       const found = new Set<number>();
       const read = (from: number, to: number): void => {
@@ -72,7 +80,7 @@ test('whatever fails, restarts and is undone: once runs come through, every bloc
       };
       for (const { reads, size, grown, before, depth } of runs) {
         if (before === 'restart') {
-          overlap = new Overlap(BLOCKS, 0);
+          overlap = new Overlap(BLOCKS, 0, 0);
           overlap.takeUp(next - 1);
         } else if (before === 'reorg') {
           next = Math.max(next - depth, 0);

@@ -6,10 +6,13 @@
 
 /** Rows are never further ahead of what counts than so many times `blocks`: a process that starts knows no better. */
 export const MOST_AHEAD = 4;
+/** What rows are taken up from may have been read with a larger overlap: the default one at the least. */
+const LEAST_TAKEN_UP = 200;
 
 export class Overlap {
   readonly #blocks: number;
   readonly #startBlock: number;
+  readonly #leastTakenUp: number;
   /** Up to this block everything counts. */
   #sure: number;
   /** Up to before this block the last run has come, which failed; null: it came through. */
@@ -20,16 +23,25 @@ export class Overlap {
   /**
    * @param blocks read again in every run: by so many a node may lag behind the head that it shows.
    * @param startBlock the first that is ever read.
+   * @param leastTakenUp so many blocks of rows do not count that were read before this process.
    */
-  constructor(blocks: number, startBlock: number) {
+  constructor(blocks: number, startBlock: number, leastTakenUp = LEAST_TAKEN_UP) {
     this.#blocks = blocks;
+    this.#leastTakenUp = leastTakenUp;
     this.#startBlock = startBlock;
     this.#sure = startBlock - 1;
   }
 
-  /** What the rows hold was read by another process, or by this one before a fault. @param cursor their last block */
+  /** The rows may be another process's: nothing is known of how they were read. */
+  forget(): void {
+    this.#sure = this.#startBlock - 1;
+    this.#broken = null;
+  }
+
+  /** The next run goes on with what the rows hold. @param cursor their last block */
   takeUp(cursor: number): void {
-    this.#sure = cursor - MOST_AHEAD * this.#blocks;
+    const least = cursor - Math.max(MOST_AHEAD * this.#blocks, this.#leastTakenUp);
+    this.#sure = Math.max(Math.min(this.#sure, cursor), least);
     this.#broken = null;
   }
 
@@ -47,7 +59,9 @@ export class Overlap {
    */
   startOf(next: number, head: number): number {
     const whole = Math.min(this.#sure + 1, next);
-    const broken = head > this.#sure + MOST_AHEAD * this.#blocks ? null : this.#broken;
+    const isFar = head > this.#sure + MOST_AHEAD * this.#blocks;
+    // A head may have gone back to before where it broke.
+    const broken = isFar || (this.#broken ?? 0) > head ? null : this.#broken;
     this.#skips = broken !== null && broken > whole;
     return Math.max(this.#skips ? (broken ?? whole) : whole, this.#startBlock);
   }

@@ -1,24 +1,27 @@
 import { expect, test } from 'vitest';
 import { DueTags } from './due-tags.ts';
 
-test('the same names have the same tag, in whatever order, and others have another', () => {
+const set = (...names: string[]): ReadonlySet<string> => new Set(names);
+
+test('what came is news, what went is none, and what comes again is', () => {
   const tags = new DueTags();
-  const tag = tags.tagOf(new Set(['a', 'b']));
-  expect(tags.tagOf(new Set(['b', 'a']))).toBe(tag);
-  expect(tags.tagOf(new Set(['b']))).not.toBe(tag);
-  expect(tags.tagOf(new Set())).not.toBe(tag);
-  expect([...(tags.namesOf(tag) ?? [])].toSorted()).toEqual(['a', 'b']);
+  const none = tags.tagOf(set());
+  const one = tags.tagOf(set('a'));
+  expect(tags.isNews(none, one)).toBe(true);
+  expect(tags.isNews(one, tags.tagOf(set('a')))).toBe(false);
+  const two = tags.tagOf(set('b', 'a'));
+  expect(tags.isNews(one, two)).toBe(true);
+  expect(tags.isNews(two, tags.tagOf(set('b')))).toBe(false);
+  const again = tags.tagOf(set('a', 'b'));
+  expect(tags.isNews(two, again)).toBe(true);
+  expect(again).not.toBe(two);
+  expect(tags.isNews(two, tags.tagOf(set('a')))).toBe(true);
 });
 
-test('the last tags are remembered: no one is for ever, and none that is told again is forgotten', () => {
-  const tags = new DueTags();
-  const often = tags.tagOf(new Set(['often']));
-  const once = tags.tagOf(new Set(['once']));
-  for (let count = 0; count < 100; count += 1) {
-    tags.tagOf(new Set([`${count}`]));
-    tags.tagOf(new Set(['often']));
-  }
-  expect(tags.namesOf(often)).not.toBeNull();
-  expect(tags.namesOf(once)).toBeNull();
-  expect(tags.namesOf(undefined)).toBeNull();
+test('between processes the same is no news, in whatever order it is told', () => {
+  const [here, there] = [new DueTags(), new DueTags()];
+  const known = there.tagOf(set('a', 'b'));
+  expect(here.isNews(known, here.tagOf(set('b', 'a')))).toBe(false);
+  expect(here.isNews(known, here.tagOf(set('b')))).toBe(true);
+  expect(here.isNews('nobody’s', here.tagOf(set('b')))).toBe(true);
 });

@@ -1,28 +1,31 @@
-/** Which orders and slots were due under which tag: who knows a tag is told of what has become due since, not what went. */
-import { createHash } from 'node:crypto';
+/**
+ * What is due, in a word that a client holds on to. It is told of what has become due since, and not of what went:
+ * each tag counts how often something came, as this process saw it; between processes, which count by themselves, two
+ * tags compare by what was due.
+ */
+import { createHash, randomBytes } from 'node:crypto';
 
-/** So many are remembered; who comes with an older one is told of any other. */
-const MOST_TAGS = 64;
+/** Enough that no two sets of names look alike. */
+const HASH_CHARACTERS = 22;
 
 export class DueTags {
-  /** The one that was told last is the last. */
-  readonly #known = new Map<string, ReadonlySet<string>>();
+  readonly #process = randomBytes(6).toString('base64url');
+  #names: ReadonlySet<string> = new Set();
+  #came = 0;
 
-  /** The tag of what is due now: the same names, in whatever order, have the same. */
+  /** The tag of what is due now. */
   tagOf(names: ReadonlySet<string>): string {
+    if (![...names].every((name) => this.#names.has(name))) this.#came += 1;
+    this.#names = names;
     const text = [...names].toSorted().join();
-    const tag = createHash('sha256').update(text).digest('base64url');
-    this.#known.delete(tag);
-    this.#known.set(tag, names);
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= MOST_TAGS) break;
-      this.#known.delete(oldest);
-    }
-    return tag;
+    const hash = createHash('sha256').update(text).digest('base64url').slice(0, HASH_CHARACTERS);
+    return `${hash}.${this.#process}.${this.#came}`;
   }
 
-  /** Null for a tag that is not remembered. */
-  namesOf(tag: string | undefined): ReadonlySet<string> | null {
-    return (tag === undefined ? undefined : this.#known.get(tag)) ?? null;
+  /** Whether something became due between two tags, of which `now` is one of ours. */
+  isNews(known: string, now: string): boolean {
+    const [hash, process, came] = known.split('.');
+    const [hashNow, , cameNow] = now.split('.');
+    return process === this.#process ? came !== cameNow : hash !== hashNow;
   }
 }

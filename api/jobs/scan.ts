@@ -158,14 +158,13 @@ export function jobBoard(service: Service): ScanBoard<Scan> {
 export type DueNow = {
   /** The block's time, unix seconds. */
   chainTime: number;
-  /** The orders and slots that are due, and what stands for them. */
-  names: ReadonlySet<string>;
+  /** Stands for the orders and slots that are due. */
   tag: string;
   /** What it was found at. */
   version: string;
 };
 
-/** The board that `/v1/jobs/changes` is answered from, and what was due under the tags that it told. */
+/** The board that `/v1/jobs/changes` is answered from, and what tells its tags apart. */
 export function dueBoard(service: Service): { board: ScanBoard<DueNow>; tags: DueTags } {
   const tags = new DueTags();
   const fresh = freshness(service);
@@ -178,7 +177,7 @@ export function dueBoard(service: Service): { board: ScanBoard<DueNow>; tags: Du
     const fetch = fetchDue(service, catalog, navsOf(snapshot, catalog).valid, chainTime);
     const found = paused ? [] : await fetch(START, MAX_EXAMINED + MAX_LINES);
     const names = new Set(found.map(({ escrow, id, slot }) => `${escrow}:${id}:${slot}`));
-    return { chainTime, names, tag: tags.tagOf(names), version };
+    return { chainTime, tag: tags.tagOf(names), version };
   };
   return { board: new ScanBoard({ run: due, ...fresh }), tags };
 }

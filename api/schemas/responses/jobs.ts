@@ -25,9 +25,7 @@ const job = z
 export const jobsChangesBody = z
   .object({
     asOf: z.iso.datetime().meta({ description: "The block's time." }),
-    tag: z
-      .string()
-      .meta({ description: 'Names the jobs that are listed: the same tag, the same jobs.' }),
+    tag: z.string().meta({ description: 'Another one whenever a job became due.' }),
   })
   .meta({ id: 'JobsChanges' });
 
