@@ -48,6 +48,8 @@ const MEMORY_CAPACITY = 10_000;
 const REGISTRY_EVERY_MS = 60_000;
 const SUBMIT_TIMEOUT_MS = 5_000;
 const QUIET_MS = 2_000;
+/** Of what is read when jobs become due. */
+const FRESH_WORLD_MS = 400;
 
 /** What outlasts a term: a process that leads again begins with these. */
 export type Standing = {
@@ -190,10 +192,15 @@ export async function startTerm(
     run: () => {
       housekeeping.start();
       unwatch ??= watchHead(world);
+      const look = (): void => {
+        // The tick will ask for it, and its own question would wait behind what it finds.
+        void world.read(FRESH_WORLD_MS);
+        nudge();
+      };
       for (const [source, url] of config.API_URLS.entries()) {
         const isDropped = (): boolean => distrust.isDropped(source);
         void watchJobs(
-          { url, timeoutMs: reading.timeoutMs, isDropped, onChange: nudge },
+          { url, timeoutMs: reading.timeoutMs, isDropped, onChange: look },
           watching.signal,
         );
       }

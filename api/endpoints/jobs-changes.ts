@@ -20,7 +20,7 @@ export const jobsChanges = defineEndpoint({
   refusals: ['UPSTREAM'],
   cache: 'no-store',
   deadline: 'own',
-  answer: async ({ due, service: { news } }, { query }, asker) => {
+  answer: async ({ board, due, service: { news } }, { query }, asker) => {
     const { unless, waitMs } = query;
     const until = steadyNow() + waitMs;
     const gone = asker.gone();
@@ -32,6 +32,8 @@ export const jobsChanges = defineEndpoint({
       const isNews = unless === undefined || due.tags.isNews(unless, tag);
       const isOver = left <= 0 || news.isOver || waited === 'pushed_out' || asker.isGone();
       if (isNews || isOver) {
+        // Who is told of news asks for it next; a fault is told then.
+        if (isNews && unless !== undefined) board.current().catch(() => undefined);
         return { asOf: new Date(chainTime * 1_000).toISOString(), tag };
       }
       // One that was begun earlier, for somebody else, says nothing of what was read since.
