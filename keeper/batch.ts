@@ -11,11 +11,12 @@ import type { Place } from './chain/together.ts';
 import type { World } from './chain/world.ts';
 import type { IntentState } from '../runtime/sender/types.ts';
 import type { KeeperContext } from './context.ts';
+import type { NewAttempt } from './journal/journal.ts';
 import { applyEvent, recordOutcome } from './outcome.ts';
 import { cutIntoBatches, isCheaper } from './policy/batch.ts';
 import { withHeadroom } from './policy/fill.ts';
 import { judgeProfit } from './policy/profit.ts';
-import { SEND_WITHIN_SECONDS, send, type Terms } from './send.ts';
+import { openedWith, rowOf, SEND_WITHIN_SECONDS, send, type Terms } from './send.ts';
 import { judgeOne } from './variants.ts';
 import type { Fill } from './work.ts';
 
@@ -55,9 +56,9 @@ export async function sendReady(
       for (const { work } of members) await on.fault(work.key, fault);
     };
     try {
-      const state = members.length > 1 ? await sendBatch(context, members, world) : null;
-      if (state !== null) {
-        on.sent(() => recordBatch(context, members, state, world).catch(faulted));
+      const sent = members.length > 1 ? await sendBatch(context, members, world) : null;
+      if (sent !== null) {
+        on.sent(() => recordBatch(context, members, sent, world).catch(faulted));
         continue;
       }
     } catch (fault) {
@@ -137,12 +138,14 @@ async function gainTogether(
   return simulation.gainUsdg;
 }
 
+type SentBatch = { opened: readonly NewAttempt[]; state: IntentState };
+
 /** What became of it; null when these are better sent apart: then nothing was sent. */
 async function sendBatch(
   context: KeeperContext,
   members: readonly Ready[],
   world: World,
-): Promise<IntentState | null> {
+): Promise<SentBatch | null> {
   const { journal, sender, multicall3, rules } = context;
   if (context.dryRun || !sender.status().wallets.some(({ usable }) => usable)) return null;
   const gasBound = members.reduce((sum, { gas }) => sum + gas, 0n);
@@ -154,21 +157,19 @@ async function sendBatch(
   const keys = members.map(({ work, attempt }) => intentKeyOf('fill', work.key, attempt));
   const carrier = `batch:${keccak256(toBytes(keys.join('|')))}`;
   const each = profit.profitUsdg / BigInt(members.length);
-  await journal.openAttempt(
-    ...members.map(({ work, attempt }, index) => ({
-      intentKey: keys[index] ?? '',
-      jobKey: work.key,
-      kind: 'fill' as const,
-      attempt,
-      promisedUsdg: work.promisedUsdg,
-      workType: work.type,
-      ticker: work.ticker,
-      duty: false,
-      expectedUsdg: each,
-      carrier: { key: carrier, index, members: members.length },
-    })),
-  );
-  return await sender.submit(
+  const opened = members.map(({ work, attempt }, index) => ({
+    intentKey: keys[index] ?? '',
+    jobKey: work.key,
+    kind: 'fill' as const,
+    attempt,
+    promisedUsdg: work.promisedUsdg,
+    workType: work.type,
+    ticker: work.ticker,
+    duty: false,
+    expectedUsdg: each,
+    carrier: { key: carrier, index, members: members.length },
+  }));
+  const state = await sender.submit(
     {
       key: carrier,
       kind: 'batch',
@@ -180,25 +181,27 @@ async function sendBatch(
       maxFeePerGas: profit.maxFeePerGas,
       meta: { members: members.length },
     },
-    { timeoutMs: context.submitTimeoutMs },
+    { timeoutMs: context.submitTimeoutMs, guard: openedWith(journal, opened) },
   );
+  return { opened, state };
 }
 
 async function recordBatch(
   context: KeeperContext,
   members: readonly Ready[],
-  state: IntentState,
+  { opened, state }: SentBatch,
   world: World,
 ): Promise<void> {
-  const { journal } = context;
   // Side by side: what they write is committed together. None is left under way, whatever becomes of another.
   const recorded = await Promise.allSettled(
-    members.map(async ({ work, fingerprint }) => {
+    members.map(async ({ work, fingerprint }, at) => {
       if (state.tag !== 'refused') {
         await applyEvent(context, work.key, { tag: 'progress' }, fingerprint);
       }
-      const row = await journal.lastAttempt(work.key, 'fill');
-      if (row !== null) await recordOutcome(context, row, state, world.market.ethPrice);
+      const own = opened[at];
+      if (own === undefined) throw new Error('a member of a batch without an attempt');
+      const row = await rowOf(context.journal, own);
+      await recordOutcome(context, row, state, world.market.ethPrice);
     }),
   );
   for (const outcome of recorded) if (outcome.status === 'rejected') throw outcome.reason;

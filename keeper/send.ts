@@ -1,12 +1,35 @@
 /** Hands a transaction to the sender: the one place from which the keeper spends anything. */
 import type { Hex } from 'viem';
-import type { IntentState, WalletStatus } from '../runtime/sender/types.ts';
+import type { IntentState, SubmitOptions, WalletStatus } from '../runtime/sender/types.ts';
 import { intentKeyOf } from './attempts.ts';
 import type { World } from './chain/world.ts';
 import type { KeeperContext } from './context.ts';
+import type { Attempt, Journal, NewAttempt } from './journal/journal.ts';
 import { applyEvent, decide, recordOutcome, usdgText } from './outcome.ts';
 import { gasCostUsdg } from '../runtime/money/gas-cost.ts';
 import type { AttemptKind, Work } from './work.ts';
+
+/** Lets the sender write these attempts with its own row: both are there, or neither. */
+export function openedWith(
+  journal: Journal,
+  attempts: readonly NewAttempt[],
+): NonNullable<SubmitOptions['guard']> {
+  return async (trx) => {
+    await journal.openAttemptIn(trx, ...attempts);
+    return true;
+  };
+}
+
+/** The row of an attempt that was submitted. One that the sender did not write down is opened to say what became of it. */
+export async function rowOf(journal: Journal, opened: NewAttempt): Promise<Attempt> {
+  const { jobKey, kind, intentKey } = opened;
+  for (const isOpened of [true, false]) {
+    const last = await journal.lastAttempt(jobKey, kind);
+    if (last?.intentKey === intentKey) return last;
+    if (isOpened) await journal.openAttempt(opened);
+  }
+  throw new Error(`${intentKey} is not the newest attempt of its job`);
+}
 
 /** What is not broadcast within this time by the chain's clock is not worth sending any more. */
 export const SEND_WITHIN_SECONDS = 60n;
@@ -35,7 +58,7 @@ export type Terms = {
   leastUsdg?: bigint;
 };
 
-/** Hands one transaction to the sender, the attempt's row first. */
+/** Hands one transaction to the sender, which writes its row and the attempt's as one. */
 export async function send(
   context: KeeperContext,
   order: {
@@ -77,7 +100,7 @@ export async function send(
   }
   const intentKey = intentKeyOf(kind, jobKey, attempt);
   const { ethPrice } = world.market;
-  await journal.openAttempt({
+  const opened: NewAttempt = {
     intentKey,
     jobKey,
     kind,
@@ -90,7 +113,7 @@ export async function send(
     atRiskUsdg:
       ethPrice === null ? null : gasCostUsdg(terms.gasLimit, terms.maxFeePerGas, ethPrice),
     leastUsdg: terms.leastUsdg ?? null,
-  });
+  };
   if (work.type === 'foreign') context.foreign.sent(work);
   const state: IntentState = await sender.submit(
     {
@@ -105,10 +128,9 @@ export async function send(
       maxFeePerGas: terms.maxFeePerGas,
       meta: { job: jobKey, ticker: work.ticker, promisedUsdg: work.promisedUsdg.toString() },
     },
-    { timeoutMs: context.submitTimeoutMs },
+    { timeoutMs: context.submitTimeoutMs, guard: openedWith(journal, [opened]) },
   );
   if (state.tag !== 'refused') await applyEvent(context, jobKey, { tag: 'progress' }, fingerprint);
-  const row = await journal.lastAttempt(jobKey, kind);
-  if (row !== null) await recordOutcome(context, row, state, ethPrice);
+  await recordOutcome(context, await rowOf(journal, opened), state, ethPrice);
   return state.tag === 'refused' ? 'not_sent' : 'sent';
 }

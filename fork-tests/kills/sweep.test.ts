@@ -40,7 +40,7 @@ async function sweeps(from: Address): Promise<bigint[]> {
 
 const POINTS: DurablePoint[] = [
   'inserted',
-  'claimed',
+  'signed',
   'persisted',
   'sent',
   'broadcast_stored',

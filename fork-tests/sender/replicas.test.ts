@@ -148,29 +148,29 @@ describe('a leader that was overtaken and has not noticed', () => {
     expect(await attemptsOf(next)).toHaveLength(2);
   });
 
-  it('signs nothing under a claim that it wrote before: the next one uses that nonce', async () => {
+  it('stores nothing that it has signed: the next one uses that nonce', async () => {
     const [old, next] = [await contender({ notices: false }), await contender()];
     const fence = await taken(old);
     const gate = closedGate();
-    let claimed = false;
+    let signed = false;
     const stale = await senderUnder(
       old,
       {
         ...fence,
         check: async (trx) => {
           // The bytes are about to be stored: the transaction has looked at nothing yet.
-          if (claimed) await gate.opened;
+          if (signed) await gate.opened;
           await fence.check(trx);
         },
       },
       {
         onDurablePoint: (point) => {
-          claimed = claimed || point === 'claimed';
+          signed = signed || point === 'signed';
         },
       },
     );
     const given = stale.sender.submit(intentFor('a'), { timeoutMs: 20_000 });
-    await until('the nonce is claimed', () => claimed);
+    await until('the bytes are signed', () => signed);
     const newer = await senderUnder(next, await overtake(old, next));
     gate.open();
     await given;

@@ -31,9 +31,8 @@ async function breakStore(when: string): Promise<{ mend(): Promise<unknown> }> {
 
 describe('a store that takes no writes for a while', () => {
   it.each([
-    ['the claim', "UPDATE ON sender_intent WHEN NEW.phase = 'claimed'"],
     ['the bytes', 'INSERT ON sender_attempt'],
-    ['the row of the bytes', "UPDATE ON sender_intent WHEN NEW.phase = 'signed'"],
+    ['the claim', "UPDATE ON sender_intent WHEN NEW.phase = 'signed'"],
     ['the broadcast', "UPDATE ON sender_intent WHEN NEW.phase = 'broadcast'"],
     ['the receipt', "UPDATE ON sender_intent WHEN NEW.phase = 'mined'"],
     ['the confirmation', 'UPDATE ON sender_intent WHEN NEW.confirmed = 1'],

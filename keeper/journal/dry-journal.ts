@@ -22,6 +22,7 @@ export function createDryJournal(db: Kysely<KeeperTables>, now: () => number): J
     // What is under way is another process's to settle.
     unsettled: async () => [],
     openAttempt: never('opens no attempt'),
+    openAttemptIn: never('opens no attempt'),
     changeAttempt: never('changes no attempt'),
     prune: never('prunes nothing'),
     async decide(jobKey, { decision, detail, hash = null }) {

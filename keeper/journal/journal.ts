@@ -93,6 +93,8 @@ export type Journal = {
    * of the same number, left by a submit that never was, starts anew.
    */
   openAttempt(...attempts: readonly NewAttempt[]): Promise<void>;
+  /** The same within a transaction of this store that another part of the process has begun. */
+  openAttemptIn(trx: unknown, ...attempts: readonly NewAttempt[]): Promise<void>;
   changeAttempt(intentKey: string, change: AttemptChange): Promise<void>;
   /** Oldest first. */
   unsettled(limit: number): Promise<Attempt[]>;
@@ -123,8 +125,10 @@ export function createJournal(
   now: () => number = Date.now,
   fence: Fence = unfenced,
 ): Journal {
-  const write = (work: (trx: Transaction<KeeperTables>) => Promise<void>): Promise<void> =>
-    fenced(db, fence, work);
+  type Work = (trx: Transaction<KeeperTables>) => Promise<void>;
+  const write = (work: Work): Promise<void> => fenced(db, fence, work);
+  /** What changes something by one statement. */
+  const writeOne = (work: Work): Promise<void> => fenced(db, fence, work, { single: true });
   // The next line's number follows from the last line: PostgreSQL would let two of one job read the same last one.
   const turn = inTurnByKey();
   return {
@@ -144,7 +148,7 @@ export function createJournal(
     },
 
     async writeJob(jobKey, { type, ticker, patience, gas }) {
-      await write(async (trx) => {
+      await writeOne(async (trx) => {
         const values = {
           updated_ms: now(),
           patience: JSON.stringify(patience),
@@ -171,13 +175,17 @@ export function createJournal(
     },
 
     async openAttempt(...attempts) {
-      await write(async (trx) => {
+      await writeOne(async (trx) => {
         await insertAttempts(trx, attempts, now());
       });
     },
 
+    async openAttemptIn(trx, ...attempts) {
+      await insertAttempts(trx as Transaction<KeeperTables>, attempts, now());
+    },
+
     async changeAttempt(intentKey, change) {
-      await write(async (trx) => {
+      await writeOne(async (trx) => {
         const text = (value: bigint | null) => (value === null ? null : value.toString());
         await trx
           .updateTable('keeper_attempts')
@@ -216,7 +224,7 @@ export function createJournal(
 
     decide: (jobKey, { decision, detail, hash = null }) =>
       turn(jobKey, () =>
-        write(async (trx) => {
+        writeOne(async (trx) => {
           const at = now();
           const short = detail.slice(0, MAX_DETAIL);
           const last = await trx

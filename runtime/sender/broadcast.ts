@@ -10,6 +10,7 @@ import type { SenderContext } from './context.ts';
 import { type Attempt, type Entry, liveAttempts, newestAttempt } from './entry.ts';
 import type { Fees } from './fees.ts';
 import type { RpcAnswer, RpcCall } from './rpc.ts';
+import type { Intent } from './types.ts';
 import type { Wallet } from './wallets.ts';
 
 /** What is remembered about an intent in flight between ticks; lost at a restart without harm. */
@@ -32,6 +33,14 @@ export type SendNote = {
   sending: boolean;
   /** A node has answered these bytes, if only with an error: they can no longer be said never to have arrived. */
   answered: boolean;
+};
+
+type Signing = {
+  wallet: Wallet;
+  nonce: number;
+  role: Attempt['role'];
+  gas: bigint;
+  fees: Fees;
 };
 
 export type SendOutcome = 'out' | 'released' | 'held';
@@ -89,18 +98,68 @@ export class Broadcaster {
   }
 
   /**
-   * Signs an attempt for the nonce that the entry holds and stores it; the newest bytes are then what is sent.
+   * Signs an attempt for another nonce and stores both as one; the newest bytes are then what is sent. Null when the
+   * entry moved on meanwhile. Call inside the wallet's turn.
+   */
+  async claim(
+    entry: Entry,
+    wallet: Wallet,
+    nonce: number,
+    gas: bigint,
+    fees: Fees,
+  ): Promise<Entry | null> {
+    const attempt = await this.#sign(entry.key, entry.intent, {
+      wallet,
+      nonce,
+      role: 'execute',
+      gas,
+      fees,
+    });
+    if (attempt === null) return null;
+    if (entry.attempts.length === 0) this.#context.onDurablePoint('signed');
+    const claim = { type: 'claimed', wallet: wallet.address, nonce, attempt } as const;
+    const stored = await this.#context.journal.apply(entry.key, claim);
+    if (stored === null) return null;
+    this.#context.onDurablePoint('persisted');
+    this.#isStored(entry, wallet, attempt);
+    return stored;
+  }
+
+  /**
+   * Signs a replacement for the nonce that the entry holds and stores it; the newest bytes are then what is sent.
    * Null when the entry moved on meanwhile. Call inside the wallet's turn.
    */
-  async persist(
+  async replace(
     entry: Entry,
     wallet: Wallet,
     role: Attempt['role'],
     gas: bigint,
     fees: Fees,
   ): Promise<{ entry: Entry; attempt: Attempt } | null> {
-    const { nonce, intent } = entry;
-    if (wallet.account === null || nonce === null) return null;
+    const { nonce, key, intent } = entry;
+    if (nonce === null) return null;
+    const attempt = await this.#sign(key, intent, { wallet, nonce, role, gas, fees });
+    if (attempt === null) return null;
+    const stored = await this.#context.journal.apply(key, { type: 'persisted', attempt });
+    if (stored === null) return null;
+    this.#context.onDurablePoint(role === 'cancel' ? 'cancel_persisted' : 'replacement_persisted');
+    this.#isStored(entry, wallet, attempt);
+    return { entry: stored, attempt };
+  }
+
+  /** Its own send comes first; the loop repeats it only when that one does not come back. */
+  #isStored({ key, intent }: Entry, wallet: Wallet, { nonce, role, gas, maxFee }: Attempt): void {
+    this.note(key).resendAt = this.#context.clock() + this.#context.settings.rebroadcastMs;
+    wallet.setCost(nonce, gas * maxFee + (role === 'execute' ? intent.value : 0n));
+  }
+
+  /** Null without the wallet's key. @throws SigningError */
+  async #sign(
+    key: string,
+    intent: Intent,
+    { wallet, nonce, role, gas, fees }: Signing,
+  ): Promise<Attempt | null> {
+    if (wallet.account === null) return null;
     const execute = role === 'execute';
     let raw: Hex;
     try {
@@ -116,10 +175,9 @@ export class Broadcaster {
         maxPriorityFeePerGas: fees.tip,
       });
     } catch (error) {
-      throw new SigningError(entry.key, error);
+      throw new SigningError(key, error);
     }
-    if (execute && newestAttempt(entry) === null) this.#context.onDurablePoint('signed');
-    const attempt: Attempt = {
+    return {
       hash: keccak256(raw),
       wallet: wallet.address,
       nonce,
@@ -130,16 +188,6 @@ export class Broadcaster {
       tip: fees.tip,
       createdAt: this.#context.clock(),
     };
-    const first = newestAttempt(entry) === null;
-    const stored = await this.#context.journal.apply(entry.key, { type: 'persisted', attempt });
-    if (stored === null) return null;
-    this.#context.onDurablePoint(
-      role === 'cancel' ? 'cancel_persisted' : first ? 'persisted' : 'replacement_persisted',
-    );
-    // Its own send comes first; the loop repeats it only when that one does not come back.
-    this.note(entry.key).resendAt = this.#context.clock() + this.#context.settings.rebroadcastMs;
-    wallet.setCost(nonce, gas * fees.maxFee + (execute ? intent.value : 0n));
-    return { entry: stored, attempt };
   }
 
   /** Sends the newest bytes to the first endpoint that takes them. @throws Overtaken before anything is sent */

@@ -14,7 +14,6 @@ import type { Wallets } from './wallets.ts';
  */
 export const DURABLE_POINTS = [
   'inserted',
-  'claimed',
   'signed',
   'persisted',
   'sent',

@@ -1,6 +1,6 @@
 /**
- * From the queue to the wire: simulate, claim a nonce, sign, store, send. A nonce is claimed only after the simulation
- * passed, and everything before the claim may fail without a trace on the chain.
+ * From the queue to the wire: simulate, take a nonce, sign, store both, send. A nonce is taken only after the simulation
+ * passed, and everything before it is stored may fail without a trace on the chain.
  */
 import type { Address } from 'viem';
 import { type Broadcaster, SigningError } from './broadcast.ts';
@@ -86,17 +86,6 @@ export class Dispatcher {
     }
   }
 
-  /** Takes back claims whose release could not be written when their dispatch failed. */
-  async repairClaims(): Promise<void> {
-    for (const entry of this.#context.journal.active()) {
-      if (entry.phase !== 'claimed' || this.#running.has(entry.key)) continue;
-      const { wallet, nonce } = entry;
-      const released = await this.#context.journal.apply(entry.key, { type: 'released' });
-      if (released === null || wallet === null || nonce === null) continue;
-      this.#context.wallets.of(wallet).book.release(nonce);
-    }
-  }
-
   async #run(key: string): Promise<void> {
     try {
       const entry = this.#context.journal.peek(key);
@@ -172,7 +161,7 @@ export class Dispatcher {
     return await this.#sendFirst(persisted, wallet);
   }
 
-  /** Writes the claim of a nonce already taken in the book, then the bytes. Call inside the wallet's turn. */
+  /** Writes the claim of a nonce already taken in the book, and the bytes. Call inside the wallet's turn. */
   async #signUnder(
     entry: Entry,
     wallet: Wallet,
@@ -182,21 +171,11 @@ export class Dispatcher {
   ): Promise<Entry | null> {
     let claimed: Entry | null = null;
     try {
-      const event = { type: 'claimed', wallet: wallet.address, nonce } as const;
-      claimed = await this.#context.journal.apply(entry.key, event);
-      if (claimed === null) {
-        wallet.book.release(nonce);
-        return null;
-      }
-      this.#context.onDurablePoint('claimed');
-      const stored = await this.#broadcaster.persist(claimed, wallet, 'execute', gas, fees);
-      return stored?.entry ?? null;
-    } catch (error) {
-      // No bytes left this process: the claim is taken back, in the book and, where the store lets us, in the row.
-      // If not even that can be written, `repairClaims` does it later; until then the nonce stays held.
-      if (claimed !== null) await this.#context.journal.apply(entry.key, { type: 'released' });
-      wallet.book.release(nonce);
-      throw error;
+      claimed = await this.#broadcaster.claim(entry, wallet, nonce, gas, fees);
+      return claimed;
+    } finally {
+      // No bytes left this process, and the row says nothing of the nonce.
+      if (claimed === null) wallet.book.release(nonce);
     }
   }
 

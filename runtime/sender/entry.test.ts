@@ -70,25 +70,34 @@ const step: fc.Arbitrary<Step> = fc.record({
   block: fc.nat(3),
 });
 
+function attemptOf({ version }: Entry, at: Step, wallet: Address, nonce: number): Attempt {
+  return {
+    hash: hashOf(at.wallet, nonce, version),
+    wallet,
+    nonce,
+    role: at.cancel ? 'cancel' : 'execute',
+    raw: '0x',
+    gas: 1n,
+    maxFee: 1n,
+    tip: 1n,
+    createdAt: 0,
+  };
+}
+
 function eventOf(entry: Entry, at: Step): EntryEvent {
   const wallet = WALLETS[at.wallet] as Address;
   switch (at.type) {
-    case 'claimed':
-      return { type: 'claimed', wallet, nonce: at.nonce };
+    case 'claimed': {
+      const claim = { type: 'claimed', wallet, nonce: at.nonce } as const;
+      if (at.pick === 0) return claim;
+      // Signed for another nonce or wallet now and then, which must change nothing.
+      const nonce = at.pick === 1 ? at.block : at.nonce;
+      const signer = at.pick === 2 ? WALLETS[0] : wallet;
+      return { ...claim, attempt: attemptOf(entry, at, signer as Address, nonce) };
+    }
     case 'persisted': {
       const nonce = entry.nonce ?? at.nonce;
-      const attempt: Attempt = {
-        hash: hashOf(at.wallet, nonce, entry.version),
-        wallet: entry.wallet ?? wallet,
-        nonce,
-        role: at.cancel ? 'cancel' : 'execute',
-        raw: '0x',
-        gas: 1n,
-        maxFee: 1n,
-        tip: 1n,
-        createdAt: 0,
-      };
-      return { type: 'persisted', attempt };
+      return { type: 'persisted', attempt: attemptOf(entry, at, entry.wallet ?? wallet, nonce) };
     }
     case 'receipt': {
       const known = entry.attempts[at.pick % Math.max(1, entry.attempts.length)];
@@ -130,6 +139,9 @@ function violations(entry: Entry, next: Entry, event: EntryEvent): string[] {
     'in flight holds a nonce': !isInFlight(next.phase) || next.nonce !== null,
     'out has bytes at its nonce': !out || liveAttempts(next).length > 0,
     'included has a receipt': !isIncluded(next.phase) || next.receipt !== null,
+    'bytes that come are of the nonce that is held': next.attempts
+      .slice(entry.attempts.length)
+      .every(({ nonce, wallet }) => nonce === next.nonce && wallet === next.wallet),
     'a claim moves no bound intent': !moved || event.type !== 'claimed' || entry.nonce === null,
     'a nonce with bytes is left only when consumed':
       !moved ||

@@ -1,15 +1,15 @@
 /**
  * One intent in the journal and how it may move. Pure: an event either leads to the next entry, or does not apply.
  *
- *   queued ─► claimed ─► signed ─► broadcast ─► mined | reverted | cancelled ─► (confirmed)
- *     │ ▲        │          │          │  ▲                 │
- *     │ └─release┴──────────┘          │  └────orphaned─────┘
- *     │ └────────────displaced─────────┤
- *     ▼                                ▼
- *   refused                        superseded
+ *   queued ─► signed ─► broadcast ─► mined | reverted | cancelled ─► (confirmed)
+ *     │ ▲        │          │  ▲                 │
+ *     │ └─release┘          │  └────orphaned─────┘
+ *     │ └────────displaced──┤
+ *     ▼                     ▼
+ *   refused             superseded
  *
- * `claimed`: a nonce is held and no bytes exist. `signed`: bytes are stored and may be out. `broadcast`: at least one
- * node took them, or the answer was ambiguous.
+ * `signed`: a nonce is claimed, and the bytes for it are stored and may be out. `broadcast`: at least one node took them,
+ * or the answer was ambiguous. `claimed`: a nonce is held and no bytes exist, as rows of before say.
  */
 import type { Address, Hex } from 'viem';
 import type { Intent, IntentState, Refusal, StoredIntent, WaitUntil } from './types.ts';
@@ -70,7 +70,8 @@ export type Entry = {
 };
 
 export type EntryEvent =
-  | { type: 'claimed'; wallet: Address; nonce: number }
+  /** With the bytes that are signed for it; without where they exist already. */
+  | { type: 'claimed'; wallet: Address; nonce: number; attempt?: Attempt }
   | { type: 'persisted'; attempt: Attempt }
   | { type: 'sent' }
   | { type: 'released' }
@@ -121,13 +122,16 @@ function move(entry: Entry, event: EntryEvent): Entry | null {
       const bound = entry.nonce !== null;
       if (bound && (entry.nonce !== event.nonce || entry.wallet !== event.wallet)) return null;
       // Bytes for this very nonce may exist already, from before it was displaced too: they may land, so it is not left.
-      const { wallet, nonce } = event;
-      const hasBytes = entry.attempts.some((one) => one.nonce === nonce && one.wallet === wallet);
+      const { wallet, nonce, attempt } = event;
+      const isOther = (one: Attempt): boolean => one.nonce !== nonce || one.wallet !== wallet;
+      if (attempt !== undefined && isOther(attempt)) return null;
+      const attempts = attempt === undefined ? entry.attempts : [...entry.attempts, attempt];
       return {
         ...entry,
-        phase: hasBytes ? 'signed' : 'claimed',
-        wallet: event.wallet,
-        nonce: event.nonce,
+        attempts,
+        phase: attempts.every(isOther) ? 'claimed' : 'signed',
+        wallet,
+        nonce,
       };
     }
     case 'persisted': {

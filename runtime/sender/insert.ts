@@ -54,7 +54,7 @@ export async function insertIntent(
   asked: { intent: Intent; now: number; guard?: Guard | undefined },
 ): Promise<Inserted> {
   const { intent, now, guard } = asked;
-  return await fenced(db, fence, async (trx) => {
+  const work = async (trx: Transaction<SenderTables>): Promise<Inserted> => {
     if (guard !== undefined && !(await guard(trx))) return { tag: 'vetoed' };
     for (let attempt = 0; attempt < MOST_TRIES; attempt += 1) {
       const entry = queuedEntry(intent, sequence.next(now), now);
@@ -68,7 +68,9 @@ export async function insertIntent(
       sequence.clash();
     }
     throw new Error(`no sequence number was free for intent ${intent.key}`);
-  });
+  };
+  // A guard may write too.
+  return await fenced(db, fence, work, { single: guard === undefined });
 }
 
 async function isKnown(trx: Transaction<SenderTables>, key: string): Promise<boolean> {

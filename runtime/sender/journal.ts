@@ -3,7 +3,7 @@
  * memory too; changes to one intent run one after another, and a row changes only from the version that was read.
  * Every write here is made under the fence: a process that no longer leads moves nothing.
  */
-import type { Kysely } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import type { Address, Hex } from 'viem';
 import { inTurnByKey } from '../in-turn.ts';
 import { fenced } from '../store/fenced.ts';
@@ -229,9 +229,10 @@ export class Journal {
   async #write(entry: Entry, next: Entry, event: EntryEvent): Promise<void> {
     const { key } = next;
     const columns = changingColumnsOf(next);
-    await fenced(this.#db, this.#fence, async (trx) => {
-      if (event.type === 'persisted') {
-        await trx.insertInto('sender_attempt').values(attemptRowOf(key, event.attempt)).execute();
+    const attempt = 'attempt' in event ? event.attempt : undefined;
+    const work = async (trx: Transaction<SenderTables>): Promise<void> => {
+      if (attempt !== undefined) {
+        await trx.insertInto('sender_attempt').values(attemptRowOf(key, attempt)).execute();
       }
       const result = await trx
         .updateTable('sender_intent')
@@ -240,7 +241,8 @@ export class Journal {
         .where('version', '=', entry.version)
         .executeTakeFirst();
       if (result.numUpdatedRows !== 1n) throw new JournalConflict(key);
-    });
+    };
+    await fenced(this.#db, this.#fence, work, { single: attempt === undefined });
   }
 
   async #attemptsOf(

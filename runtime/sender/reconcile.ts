@@ -60,7 +60,6 @@ export class Reconciler {
   }
 
   async tick(): Promise<TickResult> {
-    await this.#dispatcher.repairClaims();
     this.#prune();
     const entries = [...this.#context.journal.active()];
     const busy = this.#busyWallets(entries);

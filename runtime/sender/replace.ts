@@ -141,7 +141,7 @@ export class Replacer {
       const now = journal.peek(entry.key);
       // A receipt or another attempt may have come since it was judged.
       if (now === null || now.version !== entry.version) return null;
-      return await this.#broadcaster.persist(now, wallet, role, gas, fees);
+      return await this.#broadcaster.replace(now, wallet, role, gas, fees);
     });
     if (persisted === null) return;
     metrics.replaced(role);

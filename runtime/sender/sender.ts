@@ -1,7 +1,7 @@
 /**
  * The one sender of keeper and relayer. What holds, at every moment and across any crash:
  *
- * 1. Write before broadcast: intent row → nonce claim → signature → bytes and hash stored → sent.
+ * 1. Write before broadcast: intent row → signature for a nonce → nonce, bytes and hash stored as one → sent.
  * 2. Never two transactions for one intent: on doubt the same bytes go out again; an intent never takes a new nonce
  *    while its old one may still land.
  * 3. Nonces have no holes: claimed after the simulation passed, reused when the send certainly went nowhere, filled

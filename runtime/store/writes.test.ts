@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openStore, type Store } from './store.ts';
 import { transact, write } from './writes.ts';
@@ -67,6 +67,32 @@ describe('writes to one file', () => {
     const outcomes = await Promise.allSettled([add(1), add(2), add(3)]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(await onDisk()).toEqual([1, 2, 3]);
+  });
+
+  it('fail one by one among those of several statements too', async () => {
+    await add(2);
+    const both = (id: number) =>
+      transact(store.db, async (trx) => {
+        await trx.insertInto('notes').values({ id, text: 'a' }).execute();
+        await trx.insertInto('notes').values({ id: 2, text: 'b' }).execute();
+      });
+    const rows = [10, 11, 2, 12].map((id) => ({ id, text: 'one of many' }));
+    const many = write(store.db, (db) => db.insertInto('notes').values(rows).execute());
+    const all = [add(1), add(2), both(20), many, add(3), add(2), both(21), add(4)];
+    const outcomes = await Promise.allSettled(all);
+    const isDone = outcomes.map(({ status }) => status === 'fulfilled');
+    expect(isDone).toEqual([true, false, false, false, true, false, false, true]);
+    expect(await onDisk()).toEqual([1, 2, 3, 4]);
+  });
+
+  it('of which one has SQLite undo everything fail together, and the next ones go through', async () => {
+    const trap = sql`create trigger full before insert on notes when new.id = 13 begin select raise(rollback, 'full'); end`;
+    await write(store.db, (db) => trap.execute(db));
+    const outcomes = await Promise.allSettled([add(1), add(13), add(3)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(await onDisk()).toEqual([]);
+    await add(4);
+    expect(await onDisk()).toEqual([4]);
   });
 
   it('of several statements stay as a whole or not at all', async () => {

@@ -9,8 +9,8 @@ import { CompiledQuery, type Kysely, type Transaction } from 'kysely';
 
 type Work<DB, T> = (trx: Transaction<DB>) => Promise<T>;
 
-/** Commits of one file. */
-type Group = <T>(work: Work<never, T>) => Promise<T>;
+/** Commits of one file. `single`: one statement, which undoes itself where it fails. */
+type Group = <T>(work: Work<never, T>, single: boolean) => Promise<T>;
 
 const groups = new WeakMap<object, Group>();
 
@@ -19,6 +19,8 @@ const MOST_TOGETHER = 200;
 const SAVE = CompiledQuery.raw('savepoint one');
 const KEEP = CompiledQuery.raw('release one');
 const UNDO = CompiledQuery.raw('rollback to one');
+const BEGUN = CompiledQuery.raw('savepoint begun');
+const LASTS = CompiledQuery.raw('release begun');
 
 /** From now on what is written to this database through this file is committed together. */
 export function groupWrites<DB>(db: Kysely<DB>): void {
@@ -28,12 +30,17 @@ export function groupWrites<DB>(db: Kysely<DB>): void {
 /**
  * Several statements as one write: all of them stay, or none. `work` writes through `trx` alone; nothing else is read
  * or written meanwhile, so it waits for nothing but the store.
+ * @param options.single one statement at most changes anything: where it fails nothing else is to be undone
  */
-export async function transact<DB, T>(db: Kysely<DB>, work: Work<DB, T>): Promise<T> {
+export async function transact<DB, T>(
+  db: Kysely<DB>,
+  work: Work<DB, T>,
+  { single = false }: { single?: boolean } = {},
+): Promise<T> {
   const group = groups.get(db);
   return group === undefined
     ? await db.transaction().execute(work)
-    : await group(work as unknown as Work<never, T>);
+    : await group(work as unknown as Work<never, T>, single);
 }
 
 /** One statement as a write of its own; within a transaction it is part of that. */
@@ -42,10 +49,13 @@ export async function write<DB, T>(
   work: (db: Kysely<DB>) => Promise<T>,
 ): Promise<T> {
   const group = groups.get(db);
-  return group === undefined ? await work(db) : await group(work as unknown as Work<never, T>);
+  return group === undefined
+    ? await work(db)
+    : await group(work as unknown as Work<never, T>, true);
 }
 
 type Waiting = {
+  single: boolean;
   /** @param alone nothing else is in the transaction: it fails as a whole */
   run: (trx: Transaction<never>, alone: boolean) => Promise<void>;
   settle: () => void;
@@ -61,6 +71,16 @@ async function undo(trx: Transaction<never>, fault: unknown): Promise<void> {
   }
 }
 
+/** After a statement that failed and undid itself. @throws `fault` where the whole transaction is undone for it */
+async function lasts(trx: Transaction<never>, fault: unknown): Promise<void> {
+  try {
+    await trx.executeQuery(LASTS);
+  } catch {
+    throw fault;
+  }
+  await trx.executeQuery(BEGUN);
+}
+
 function groupOf(db: Kysely<never>): Group {
   let waiting: Waiting[] = [];
   let scheduled = false;
@@ -70,6 +90,7 @@ function groupOf(db: Kysely<never>): Group {
     waiting = waiting.slice(MOST_TOGETHER);
     try {
       await db.transaction().execute(async (trx) => {
+        if (batch.length > 1 && batch.some(({ single }) => single)) await trx.executeQuery(BEGUN);
         for (const one of batch) await one.run(trx, batch.length === 1);
       });
       for (const one of batch) one.settle();
@@ -80,21 +101,23 @@ function groupOf(db: Kysely<never>): Group {
     else scheduled = false;
   };
 
-  return (work) =>
+  return (work, single) =>
     new Promise((resolve, reject) => {
       let settle = (): void => undefined;
       waiting.push({
+        single,
         run: async (trx, alone) => {
-          const save = alone ? null : await trx.executeQuery(SAVE);
+          const isSaved = !alone && !single;
+          if (isSaved) await trx.executeQuery(SAVE);
           try {
             const result = await work(trx);
             settle = () => resolve(result);
           } catch (error) {
-            if (save === null) throw error;
-            await undo(trx, error);
+            if (alone) throw error;
+            await (single ? lasts : undo)(trx, error);
             settle = () => reject(error);
           }
-          if (save !== null) await trx.executeQuery(KEEP);
+          if (isSaved) await trx.executeQuery(KEEP);
         },
         settle: () => settle(),
         fail: reject,
