@@ -38,7 +38,7 @@ import type { KeeperMetrics } from './metrics.ts';
 import { settleAttempts } from './outcome.ts';
 import { PATIENCE_RULES } from './policy/patience.ts';
 import { policyOf } from './rules.ts';
-import { pollSource } from './source/job-source.ts';
+import { createSource } from './source/job-source.ts';
 import { watchJobs } from './source/watch.ts';
 import { startSender } from './start-sender.ts';
 import { createTicker, type Protocol, type Ticker } from './tick.ts';
@@ -143,9 +143,7 @@ export async function startTerm(
     maxJobs: config.KEEPER_MAX_JOBS,
   };
   const listings = createListings({
-    sources: config.API_URLS.map(
-      (url, source) => (signal) => pollSource(url, source, reading, signal),
-    ),
+    sources: config.API_URLS.map((url, source) => createSource(url, source, reading)),
     isDropped: (source) => distrust.isDropped(source),
     discovery,
     mode: config.KEEPER_DISCOVERY,

@@ -1,10 +1,10 @@
 /** Fills of due orders and slots, each confirmed by its escrow and quoted in the pools at one block. */
 
 import type { Address } from 'viem';
-import { encodeFunctionData, type Hex } from 'viem';
-import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
+import type { Hex } from 'viem';
 import { ReadBatch } from '../../runtime/chain/read-batch.ts';
 import { type DueFill, type JobType, planFill } from '../../runtime/quotes/fill-quote.ts';
+import { encodeArm } from '../../runtime/quotes/order-call.ts';
 import type { SwapCall } from '../../runtime/quotes/swap-call.ts';
 import type { Basket } from '../catalog/catalog.ts';
 import type { Service } from '../service.ts';
@@ -52,7 +52,7 @@ export async function quoteFills(
     if (outcome.tag === 'skip') return outcome;
     const { type, id, escrow, basket, slot } = candidate;
     const { feeUsdg, slippageBps, swaps } = outcome;
-    const armData = encodeFunctionData({ abi: exitEscrowAbi, functionName: 'arm', args: [id] });
+    const armData = encodeArm(id);
     const { ticker, vault } = basket;
     return {
       tag: 'job',

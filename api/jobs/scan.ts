@@ -4,8 +4,8 @@
  */
 
 import type { Address } from 'viem';
-import { encodeFunctionData, type Hex, zeroAddress } from 'viem';
-import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
+import { type Hex, zeroAddress } from 'viem';
+import { encodeFill } from '../../runtime/quotes/order-call.ts';
 import { runBounded } from '../../runtime/run-bounded.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Snapshot } from '../marks/snapshot.ts';
@@ -248,9 +248,5 @@ function scheduled(id: Hex): { type: JobType; id: Hex } {
 
 /** Calldata of a fill that pays `executor`; the zero address means whoever sends it. */
 export function fillData(job: Job, executor: Address = zeroAddress): Hex {
-  return encodeFunctionData({
-    abi: exitEscrowAbi,
-    functionName: 'fill',
-    args: [job.id, job.swaps, executor],
-  });
+  return encodeFill(job.id, job.swaps, executor);
 }

@@ -8,7 +8,7 @@ import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { optional, ReadBatch } from '../../runtime/chain/read-batch.ts';
 import { faultLine } from '../../runtime/fault-line.ts';
 import { planFill } from '../../runtime/quotes/fill-quote.ts';
-import { encodeArm, encodeFill } from '../firewall/admit.ts';
+import { encodeArm, encodeFill } from '../../runtime/quotes/order-call.ts';
 import type { Job } from '../source/job.ts';
 import type { SourceAnswer } from '../source/job-source.ts';
 import type { ListedPayout } from '../source/payout.ts';

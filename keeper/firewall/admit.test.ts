@@ -3,7 +3,8 @@ import { decodeFunctionData, encodeFunctionData, erc20Abi, type Hex, pad, zeroAd
 import { describe, expect, test } from 'vitest';
 import { exitEscrowAbi, swapRouter02Abi } from '../../contracts-abi/generated/index.ts';
 import type { Job } from '../source/job.ts';
-import { admit, encodeArm, encodeFill } from './admit.ts';
+import { encodeArm, encodeFill } from '../../runtime/quotes/order-call.ts';
+import { admit } from './admit.ts';
 import {
   APPLE,
   addressOf,

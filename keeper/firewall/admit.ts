@@ -9,9 +9,8 @@
  * - every swap is one the zapper would accept (see swap.ts);
  * - arming is exactly `arm(id)` on the same escrow.
  */
-import { type Address, getAbiItem, getAddress, type Hex, pad, zeroAddress } from 'viem';
-import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
-import { functionSet } from '../../runtime/chain/function-set.ts';
+import { type Address, getAddress, type Hex, pad, zeroAddress } from 'viem';
+import { encodeArm, encodeFill, orderCalls } from '../../runtime/quotes/order-call.ts';
 import type { SwapCall } from '../../runtime/quotes/swap-call.ts';
 import type { Job } from '../source/job.ts';
 import { type Fill, type FillType, type Work, workKeyOf } from '../work.ts';
@@ -41,12 +40,6 @@ export type Refusal =
 export type Admission<T extends Work = Work> =
   | { tag: 'admitted'; work: T }
   | { tag: 'refused'; why: Refusal; hostile: boolean };
-
-/** All three escrows share this part of their interface (IOrderEscrow). */
-const orders = functionSet([
-  getAbiItem({ abi: exitEscrowAbi, name: 'fill' }),
-  getAbiItem({ abi: exitEscrowAbi, name: 'arm' }),
-] as const);
 
 /** A type that we do not know may be new; a vault that we do not know may be: neither is held against its source. */
 const INNOCENT: ReadonlySet<Refusal> = new Set<Refusal>(['unsupported_type', 'unknown_vault']);
@@ -105,7 +98,7 @@ type FillCall = { tag: 'fill'; id: Hex; swaps: readonly SwapCall[]; executor: Ad
 
 function readFill(data: Hex): FillCall | { tag: 'refused'; why: Refusal } {
   try {
-    const decoded = orders.decode(data);
+    const decoded = orderCalls.decode(data);
     if (decoded.functionName !== 'fill') return { tag: 'refused', why: 'selector' };
     const [id, swaps, executor] = decoded.args;
     if (encodeFill(id, swaps, executor) !== data) return { tag: 'refused', why: 'encoding' };
@@ -124,14 +117,4 @@ const WORD_CHARACTERS = 64;
 function withExecutor(data: Hex, executor: Address): Hex {
   const before = data.slice(0, BEFORE_EXECUTOR);
   return `${before as Hex}${pad(executor).slice(2).toLowerCase()}${data.slice(BEFORE_EXECUTOR + WORD_CHARACTERS)}`;
-}
-
-/** Calldata of `fill`. */
-export function encodeFill(id: Hex, swaps: readonly SwapCall[], executor: Address): Hex {
-  return orders.encode('fill', [id, swaps, executor]);
-}
-
-/** Calldata of `arm`. */
-export function encodeArm(id: Hex): Hex {
-  return orders.encode('arm', [id]);
 }

@@ -15,7 +15,7 @@ import type { CoverStep } from '../../runtime/cover/steps-due.ts';
 import type { SwapCall } from '../../runtime/quotes/swap-call.ts';
 import type { Job } from '../source/job.ts';
 import type { ListedPayout } from '../source/payout.ts';
-import { encodeArm, encodeFill } from './admit.ts';
+import { encodeArm, encodeFill } from '../../runtime/quotes/order-call.ts';
 import { knownProtocol } from './known-protocol.ts';
 
 /** A checksummed address from a small number. */

@@ -2,10 +2,8 @@
  * Reads one swap of a fill as strictly as the zapper will (rule 5 of protocol-rules.md): one of four calls of
  * SwapRouter02, to the zapper, between USDG and a constituent, directly or by way of WETH, in canonical encoding.
  */
-import { type Address, getAbiItem, getAddress, type Hex } from 'viem';
-import { swapRouter02Abi } from '../../contracts-abi/generated/index.ts';
-import { functionSet } from '../../runtime/chain/function-set.ts';
-import type { SwapCall } from '../../runtime/quotes/swap-call.ts';
+import { type Address, getAddress, type Hex } from 'viem';
+import { routerCalls, type SwapCall } from '../../runtime/quotes/swap-call.ts';
 import type { KnownProtocol } from './known-protocol.ts';
 
 export type SwapRefusal =
@@ -28,13 +26,6 @@ type Swap = {
   limited: boolean;
 };
 
-const swaps = functionSet([
-  getAbiItem({ abi: swapRouter02Abi, name: 'exactInputSingle' }),
-  getAbiItem({ abi: swapRouter02Abi, name: 'exactOutputSingle' }),
-  getAbiItem({ abi: swapRouter02Abi, name: 'exactInput' }),
-  getAbiItem({ abi: swapRouter02Abi, name: 'exactOutput' }),
-] as const);
-
 const HOP_CHARACTERS = 46; // 20 bytes of token and 3 of fee
 const ADDRESS_CHARACTERS = 40;
 
@@ -56,9 +47,9 @@ function readSwap(
   let swap: Swap | null;
   let again: Hex;
   try {
-    const decoded = swaps.decode(callData);
+    const decoded = routerCalls.decode(callData);
     swap = swapOf(decoded);
-    again = swaps.encode(decoded.functionName, decoded.args);
+    again = routerCalls.encode(decoded.functionName, decoded.args);
   } catch {
     // Expected: no such selector, arguments that do not decode, or values outside their type.
     return { tag: 'refused', why: 'swap_selector' };
@@ -70,7 +61,7 @@ function readSwap(
 }
 
 /** Null for any other function of the router. */
-function swapOf(call: ReturnType<typeof swaps.decode>): Swap | null {
+function swapOf(call: ReturnType<typeof routerCalls.decode>): Swap | null {
   if (call.functionName === 'exactInputSingle') {
     const [{ recipient, tokenIn, tokenOut, amountIn, sqrtPriceLimitX96 }] = call.args;
     const tokens = [getAddress(tokenIn), getAddress(tokenOut)];

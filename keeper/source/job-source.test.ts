@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { coverPayout, coverStep, limitJob, sellJob } from '../firewall/fixture.ts';
 import { type Job, parseJobs } from './job.ts';
-import { pollSources, type SourceOptions } from './job-source.ts';
+import { createSource, pollSources, type SourceOptions } from './job-source.ts';
 
 const wire = (job: Job): Record<string, unknown> => ({
   ...job,
@@ -194,5 +194,58 @@ describe('a source', () => {
     );
     expect(answers).toMatchObject([{ source: 1 }]);
     expect(asked).toBe(2);
+  });
+});
+
+describe('payouts that are long in coming', () => {
+  const payoutsOf = (payouts: unknown[]): string => JSON.stringify({ asOf: 'now', payouts });
+  const jobsOf = (jobs: Job[]): string => JSON.stringify({ asOf: 'now', jobs: jobs.map(wire) });
+  const listed = (): Record<string, unknown> => {
+    const { tx, feeUsdg, ...rest } = coverStep();
+    return { ...rest, feeUsdg: feeUsdg.toString(), tx: { ...tx, value: tx.value.toString() } };
+  };
+
+  test('hold up no job: those of the last time stand until they are there', async () => {
+    let jobs = [sellJob()];
+    let held: ServerResponse | null = null;
+    let asked = 0;
+    let isSlow = false;
+    const url = await serve((response, path) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      if (path === '/v1/jobs') return response.end(jobsOf(jobs));
+      asked += 1;
+      if (isSlow) held = response;
+      else response.end(payoutsOf([listed()]));
+    });
+    const ask = createSource(url, 0, options([url]));
+    const { signal } = new AbortController();
+    expect(await ask(signal)).toMatchObject({ jobs: { length: 1 }, payouts: { length: 1 } });
+    isSlow = true;
+    for (let round = 0; round < 3; round += 1) {
+      const answer = await ask(signal);
+      expect(answer).toMatchObject({
+        jobs: { length: 1 },
+        payouts: { length: 1 },
+        tellsCover: true,
+      });
+    }
+    expect(asked).toBe(2);
+    (held as ServerResponse | null)?.end(payoutsOf([]));
+    // Without jobs there is time to wait for them.
+    jobs = [];
+    isSlow = false;
+    expect(await ask(signal)).toMatchObject({ jobs: [], payouts: [] });
+    expect(await ask(signal)).toMatchObject({ jobs: [], payouts: { length: 1 } });
+  });
+
+  test('are waited for the first time, and until they are given up', async () => {
+    const url = await serve((response, path) => {
+      if (path === '/v1/jobs') response.end(jobsOf([sellJob()]));
+    });
+    const ask = createSource(url, 0, { ...options([url]), timeoutMs: 200 });
+    const { signal } = new AbortController();
+    const told = { jobs: { length: 1 }, payouts: [], payoutFault: 'DeadlineError' };
+    expect(await ask(signal)).toMatchObject(told);
+    expect(await ask(signal)).toMatchObject(told);
   });
 });

@@ -32,32 +32,65 @@ export type SourceAnswer =
     }
   | { tag: 'failed'; source: number; why: string };
 
-/** Asks every source but those of `skip`; answers in the order of the URLs. Never throws. */
+/** Jobs that are there wait so long for the payouts: somebody else may fill them. */
+const PAYOUTS_GRACE_MS = 20;
+
+/** Asks every source but those of `skip`, once; answers in the order of the URLs. Never throws. */
 export async function pollSources(
   options: SourceOptions,
   signal: AbortSignal,
   skip: (source: number) => boolean = () => false,
 ): Promise<SourceAnswer[]> {
   const asked = options.urls.flatMap((url, source) => (skip(source) ? [] : [{ url, source }]));
-  return Promise.all(asked.map(({ url, source }) => pollSource(url, source, options, signal)));
+  return Promise.all(asked.map(({ url, source }) => createSource(url, source, options)(signal)));
 }
 
-/** Asks one source. Never throws. */
-export async function pollSource(
+/**
+ * One source, asked time and again. Where jobs are due and the payouts are long in coming, those of the last time are
+ * told once more, and the ones that are on their way the next time. Never throws.
+ */
+export function createSource(
   url: string,
   source: number,
   options: Omit<SourceOptions, 'urls'>,
-  signal: AbortSignal,
-): Promise<SourceAnswer> {
-  const [jobs, payouts] = await Promise.all([
-    readList(`${url}/v1/jobs`, (json) => parseJobs(json, options.maxJobs), options, signal),
-    readList(
-      `${url}/v1/cover/payouts`,
-      (json) => parsePayouts(json, options.maxJobs),
-      options,
-      signal,
-    ),
-  ]);
+): (signal: AbortSignal) => Promise<SourceAnswer> {
+  let coming: Promise<ListRead<ListedPayout>> | null = null;
+  let last: ListRead<ListedPayout> | null = null;
+  const readPayouts = async (signal: AbortSignal): Promise<ListRead<ListedPayout>> => {
+    const parse = (json: unknown): ParsedList<ListedPayout> => parsePayouts(json, options.maxJobs);
+    last = await readList(`${url}/v1/cover/payouts`, parse, options, signal);
+    coming = null;
+    return last;
+  };
+  return async (signal) => {
+    coming ??= readPayouts(signal);
+    const asked = coming;
+    const parse = (json: unknown): ParsedList<Job> => parseJobs(json, options.maxJobs);
+    const jobs = await readList(`${url}/v1/jobs`, parse, options, signal);
+    const isDue = jobs.tag === 'parsed' && jobs.entries.length > 0;
+    const payouts = last === null || !isDue ? await asked : await soon(asked, last);
+    return answerOf(source, jobs, payouts);
+  };
+}
+
+/** What comes within the grace, otherwise what was told before. */
+async function soon<T>(coming: Promise<T>, before: T): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<T>((resolve) => {
+    timer = setTimeout(() => resolve(before), PAYOUTS_GRACE_MS);
+  });
+  try {
+    return await Promise.race([coming, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function answerOf(
+  source: number,
+  jobs: ListRead<Job>,
+  payouts: ListRead<ListedPayout>,
+): SourceAnswer {
   if (jobs.tag === 'failed') return { tag: 'failed', source, why: jobs.why };
   const cover: Extract<ListRead<ListedPayout>, { tag: 'parsed' }> = payouts.tag === 'failed'
     ? { tag: 'parsed', entries: [], malformed: [], dropped: 0, asOf: null }

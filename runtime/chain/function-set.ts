@@ -29,13 +29,41 @@ export type FunctionSet<abi extends Abi> = {
   ): Hex;
 };
 
+/** A function of an ABI, its selector worked out. */
+export type KnownFunction = { item: AbiFunction; selector: Hex };
+
+/** Of every ABI that was asked of: those of this repository, a few dozen. */
+const functionsOf = new WeakMap<Abi, Map<string, KnownFunction | null>>();
+
+/** The one function of this name; null where there is none, or several. */
+export function functionOf(abi: Abi, name: string): KnownFunction | null {
+  let known = functionsOf.get(abi);
+  if (known === undefined) {
+    known = new Map();
+    functionsOf.set(abi, known);
+  }
+  let found = known.get(name);
+  if (found === undefined) {
+    const named = abi.filter(
+      (item): item is AbiFunction => item.type === 'function' && item.name === name,
+    );
+    const [item] = named;
+    const isOne = item !== undefined && named.length === 1;
+    found = isOne ? { item, selector: toFunctionSelector(item) } : null;
+    known.set(name, found);
+  }
+  return found;
+}
+
+/** Calldata of a function. @throws where the arguments are not of its types */
+export function encodeCall({ item, selector }: KnownFunction, args: readonly unknown[]): Hex {
+  return `${selector}${encodeAbiParameters(item.inputs, args).slice(2)}`;
+}
+
 /** @param abi functions alone, none of two names alike */
 export function functionSet<const abi extends Abi>(abi: abi): FunctionSet<abi> {
   const functions = abi as unknown as readonly AbiFunction[];
   const bySelector = new Map(functions.map((item) => [toFunctionSelector(item) as string, item]));
-  const selectors = new Map(
-    functions.map((item) => [item.name, { item, selector: toFunctionSelector(item) }]),
-  );
   return {
     decode(data) {
       const item = bySelector.get(data.slice(0, SELECTOR_CHARACTERS));
@@ -44,10 +72,9 @@ export function functionSet<const abi extends Abi>(abi: abi): FunctionSet<abi> {
       return { functionName: item.name, args };
     },
     encode(name, args) {
-      const known = selectors.get(name);
-      if (known === undefined) throw new Error(`no function ${name}`);
-      const { item, selector } = known;
-      return `${selector}${encodeAbiParameters(item.inputs, args as readonly unknown[]).slice(2)}`;
+      const known = functionOf(abi, name);
+      if (known === null) throw new Error(`no function ${name}`);
+      return encodeCall(known, args as readonly unknown[]);
     },
   };
 }

@@ -12,11 +12,13 @@ import {
   type ContractFunctionReturnType,
   decodeFunctionResult,
   encodeFunctionData,
+  getAbiItem,
   type Hex,
   multicall3Abi,
   type PublicClient,
 } from 'viem';
 import { ApiError } from '../errors.ts';
+import { encodeCall, functionOf, functionSet } from './function-set.ts';
 
 /** The latest block, or one by its number. */
 export type BlockId = 'latest' | Hex;
@@ -48,6 +50,9 @@ type Slot = {
 };
 
 const MAX_READS_PER_CALL = 400;
+
+const aggregateAbi = [getAbiItem({ abi: multicall3Abi, name: 'aggregate3' })] as const;
+const aggregate = functionSet(aggregateAbi);
 
 export class ReadBatch {
   readonly #slots: Slot[] = [];
@@ -85,7 +90,9 @@ export class ReadBatch {
   }
 
   #slotOf(to: Address, abi: Abi, functionName: string, args: readonly unknown[]): Slot {
-    const data = encodeFunctionData({ abi, functionName, args });
+    const one = functionOf(abi, functionName);
+    const data =
+      one === null ? encodeFunctionData({ abi, functionName, args }) : encodeCall(one, args);
     const key = to.toLowerCase() + data;
     const known = this.#known.get(key);
     // The same call under another ABI may be decoded otherwise.
@@ -94,7 +101,13 @@ export class ReadBatch {
       to,
       data,
       abi,
-      decode: (returned) => decodeFunctionResult({ abi, functionName, args, data: returned }),
+      decode: (returned) =>
+        decodeFunctionResult({
+          abi: one === null ? abi : [one.item],
+          functionName,
+          args,
+          data: returned,
+        }),
       result: null,
     };
     this.#known.set(key, slot);
@@ -120,13 +133,9 @@ async function ask(
   block: BlockId,
   slots: Slot[],
 ): Promise<void> {
-  const data = encodeFunctionData({
-    abi: multicall3Abi,
-    functionName: 'aggregate3',
-    args: [
-      slots.map((slot) => ({ target: slot.to, allowFailure: true, callData: slot.data }) as const),
-    ],
-  });
+  const data = aggregate.encode('aggregate3', [
+    slots.map((slot) => ({ target: slot.to, allowFailure: true, callData: slot.data }) as const),
+  ]);
   let answers: readonly { success: boolean; returnData: Hex }[];
   try {
     const returned = await client.request({
@@ -134,7 +143,7 @@ async function ask(
       params: [{ to: multicall3, data }, block],
     });
     answers = decodeFunctionResult({
-      abi: multicall3Abi,
+      abi: aggregateAbi,
       functionName: 'aggregate3',
       data: returned,
     });

@@ -1,7 +1,16 @@
 /** SwapCalls of IBasketZapper: SwapRouter02 calldata to the zapper itself (rule 5 of protocol-rules.md). */
-import { type Address, encodeFunctionData, type Hex } from 'viem';
+import { type Address, getAbiItem, type Hex } from 'viem';
 import { swapRouter02Abi } from '../../contracts-abi/generated/index.ts';
+import { functionSet } from '../chain/function-set.ts';
 import { backwardPath, forwardPath, type Route, tokenInOf, tokenOutOf } from './routes.ts';
+
+/** The calls of the router that a swap may be. */
+export const routerCalls = functionSet([
+  getAbiItem({ abi: swapRouter02Abi, name: 'exactInputSingle' }),
+  getAbiItem({ abi: swapRouter02Abi, name: 'exactOutputSingle' }),
+  getAbiItem({ abi: swapRouter02Abi, name: 'exactInput' }),
+  getAbiItem({ abi: swapRouter02Abi, name: 'exactOutput' }),
+] as const);
 
 export type SwapCall = {
   router: Address;
@@ -20,26 +29,18 @@ export type Venue = { router: Address; zapper: Address };
 export function exactInput(venue: Venue, route: Route, amountIn: bigint): SwapCall {
   const callData =
     route.length === 1
-      ? encodeFunctionData({
-          abi: swapRouter02Abi,
-          functionName: 'exactInputSingle',
-          args: [
-            {
-              ...route[0],
-              recipient: venue.zapper,
-              amountIn,
-              amountOutMinimum: 0n,
-              sqrtPriceLimitX96: 0n,
-            },
-          ],
-        })
-      : encodeFunctionData({
-          abi: swapRouter02Abi,
-          functionName: 'exactInput',
-          args: [
-            { path: forwardPath(route), recipient: venue.zapper, amountIn, amountOutMinimum: 0n },
-          ],
-        });
+      ? routerCalls.encode('exactInputSingle', [
+          {
+            ...route[0],
+            recipient: venue.zapper,
+            amountIn,
+            amountOutMinimum: 0n,
+            sqrtPriceLimitX96: 0n,
+          },
+        ])
+      : routerCalls.encode('exactInput', [
+          { path: forwardPath(route), recipient: venue.zapper, amountIn, amountOutMinimum: 0n },
+        ]);
   return callOf(venue, route, amountIn, callData);
 }
 
@@ -52,26 +53,18 @@ export function exactOutput(
 ): SwapCall {
   const callData =
     route.length === 1
-      ? encodeFunctionData({
-          abi: swapRouter02Abi,
-          functionName: 'exactOutputSingle',
-          args: [
-            {
-              ...route[0],
-              recipient: venue.zapper,
-              amountOut,
-              amountInMaximum,
-              sqrtPriceLimitX96: 0n,
-            },
-          ],
-        })
-      : encodeFunctionData({
-          abi: swapRouter02Abi,
-          functionName: 'exactOutput',
-          args: [
-            { path: backwardPath(route), recipient: venue.zapper, amountOut, amountInMaximum },
-          ],
-        });
+      ? routerCalls.encode('exactOutputSingle', [
+          {
+            ...route[0],
+            recipient: venue.zapper,
+            amountOut,
+            amountInMaximum,
+            sqrtPriceLimitX96: 0n,
+          },
+        ])
+      : routerCalls.encode('exactOutput', [
+          { path: backwardPath(route), recipient: venue.zapper, amountOut, amountInMaximum },
+        ]);
   return callOf(venue, route, amountInMaximum, callData);
 }
 
