@@ -9,6 +9,7 @@
  * - every swap is one the zapper would accept (see swap.ts);
  * - arming is exactly `arm(id)` on the same escrow.
  */
+import { LRUCache } from 'lru-cache';
 import { type Address, getAddress, type Hex, pad, zeroAddress } from 'viem';
 import { encodeArm, encodeFill, orderCalls } from '../../runtime/quotes/order-call.ts';
 import type { SwapCall } from '../../runtime/quotes/swap-call.ts';
@@ -96,7 +97,24 @@ export function admit(job: Job, known: KnownProtocol, executor: Address, source 
 
 type FillCall = { tag: 'fill'; id: Hex; swaps: readonly SwapCall[]; executor: Address };
 
-function readFill(data: Hex): FillCall | { tag: 'refused'; why: Refusal } {
+type FillRead = Readonly<FillCall> | { readonly tag: 'refused'; readonly why: Refusal };
+
+/** By their text: what waits is listed in every tick. */
+const readFills = new LRUCache<Hex, FillRead>({
+  maxSize: 16_000_000,
+  maxEntrySize: 100_000,
+  sizeCalculation: (_, { length }) => Math.max(length, 1),
+});
+
+function readFill(data: Hex): FillRead {
+  const before = readFills.get(data);
+  if (before !== undefined) return before;
+  const read = readAnew(data);
+  readFills.set(data, read);
+  return read;
+}
+
+function readAnew(data: Hex): FillRead {
   try {
     const decoded = orderCalls.decode(data);
     if (decoded.functionName !== 'fill') return { tag: 'refused', why: 'selector' };

@@ -2,6 +2,7 @@
  * Reads one swap of a fill as strictly as the zapper will (rule 5 of protocol-rules.md): one of four calls of
  * SwapRouter02, to the zapper, between USDG and a constituent, directly or by way of WETH, in canonical encoding.
  */
+import { LRUCache } from 'lru-cache';
 import { type Address, getAddress, type Hex } from 'viem';
 import { routerCalls, type SwapCall } from '../../runtime/quotes/swap-call.ts';
 import type { KnownProtocol } from './known-protocol.ts';
@@ -41,9 +42,26 @@ function tokensOfPath(path: Hex): Address[] | null {
   );
 }
 
-function readSwap(
-  callData: Hex,
-): { tag: 'swap'; swap: Swap } | { tag: 'refused'; why: SwapRefusal } {
+type SwapRead =
+  | { readonly tag: 'swap'; readonly swap: Readonly<Swap> }
+  | { readonly tag: 'refused'; readonly why: SwapRefusal };
+
+/** By their text: the same order is listed in every tick, and orders of one size trade alike. */
+const known = new LRUCache<Hex, SwapRead>({
+  maxSize: 4_000_000,
+  maxEntrySize: 4_000,
+  sizeCalculation: (_, { length }) => Math.max(length, 1),
+});
+
+function readSwap(callData: Hex): SwapRead {
+  const before = known.get(callData);
+  if (before !== undefined) return before;
+  const read = readAnew(callData);
+  known.set(callData, read);
+  return read;
+}
+
+function readAnew(callData: Hex): SwapRead {
   let swap: Swap | null;
   let again: Hex;
   try {
@@ -95,24 +113,25 @@ export function swapRefusal(
   call: SwapCall,
   direction: 'to_usdg' | 'from_usdg',
   constituents: ReadonlySet<Address>,
-  known: KnownProtocol,
+  protocol: KnownProtocol,
 ): SwapRefusal | null {
-  if (getAddress(call.router) !== known.swapRouter02) return 'router';
+  if (getAddress(call.router) !== protocol.swapRouter02) return 'router';
   const tokenIn = getAddress(call.tokenIn);
   const tokenOut = getAddress(call.tokenOut);
   const [cash, other] = direction === 'to_usdg' ? [tokenOut, tokenIn] : [tokenIn, tokenOut];
-  if (cash !== known.usdg || other === known.usdg || !constituents.has(other)) return 'swap_tokens';
+  if (cash !== protocol.usdg || other === protocol.usdg || !constituents.has(other))
+    return 'swap_tokens';
 
   const read = readSwap(call.callData);
   if (read.tag === 'refused') return read.why;
   const { recipient, tokens, amountIn, exactOut, limited } = read.swap;
-  if (getAddress(recipient) !== known.zapper) return 'swap_recipient';
+  if (getAddress(recipient) !== protocol.zapper) return 'swap_recipient';
   // An exact output of zero, or a price limit, would mean something else to the router.
   if (amountIn === 0n || amountIn !== call.amountIn || exactOut === 0n || limited) {
     return 'swap_amount';
   }
   if (tokens === null) return 'swap_path';
   if (tokens[0] !== tokenIn || tokens.at(-1) !== tokenOut) return 'swap_tokens';
-  if (tokens.length === 3 && tokens[1] !== known.weth) return 'swap_path';
+  if (tokens.length === 3 && tokens[1] !== protocol.weth) return 'swap_path';
   return null;
 }

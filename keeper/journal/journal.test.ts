@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openStore, type Store } from '../../runtime/store/store.ts';
 import { timelineText } from '../cli/why.ts';
 import { createMemories } from '../memory.ts';
-import { PATIENCE_RULES } from '../policy/patience.ts';
+import { FRESH, PATIENCE_RULES } from '../policy/patience.ts';
 import { workKeyOf } from '../work.ts';
 import { createJournal, type Journal } from './journal.ts';
 import { type KeeperTables, keeperMigrations } from './migrations.ts';
@@ -75,6 +75,34 @@ describe('attempts', () => {
       settled: true,
     });
     expect((await journal.unsettled(10)).map(({ attempt: number }) => number)).toEqual([2]);
+  });
+
+  test('and jobs that are asked for at once are each their own, and read anew each time', async () => {
+    const keys = Array.from({ length: 450 }, (_, at) => `${KEY}${at}`);
+    const of = (jobKey: string, number: number) => ({
+      ...attempt(number),
+      intentKey: `fill:${jobKey}:${number}`,
+      jobKey,
+    });
+    const odd = keys.filter((_, at) => at % 2 === 1);
+    for (const key of odd) await journal.openAttempt(of(key, 1), of(key, 2));
+    const lastOf = async () =>
+      (await Promise.all(keys.map((key) => journal.lastAttempt(key, 'fill')))).map((one) =>
+        one === null ? null : `${one.jobKey}/${one.attempt}`,
+      );
+    const expected = (number: number) =>
+      keys.map((key, at) => (at % 2 === 1 ? `${key}/${number}` : null));
+    expect(await lastOf()).toEqual(expected(2));
+    await journal.openAttempt(...odd.map((key) => of(key, 3)));
+    expect(await lastOf()).toEqual(expected(3));
+    const arms = await Promise.all(odd.map((key) => journal.lastAttempt(key, 'arm')));
+    expect(arms.every((one) => one === null)).toBe(true);
+    const [known] = odd;
+    if (known === undefined) throw new Error('no key');
+    const memory = { type: 'sell', ticker: 'CORE', patience: FRESH, gas: 7n };
+    await journal.writeJob(known, memory);
+    const jobs = await Promise.all([known, 'nobody', known].map((key) => journal.readJob(key)));
+    expect(jobs).toEqual([memory, null, memory]);
   });
 
   test('of a submit that never was start anew under the same number', async () => {

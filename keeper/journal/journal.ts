@@ -1,8 +1,10 @@
 /**
  * What the keeper writes down: per order its patience, its attempts and a timeline of decisions. An attempt's row is
- * written before its intent is submitted, so a crash in between leaves a row without an intent, never the reverse.
+ * written with its intent's (send.ts), or before it, so a crash leaves a row without an intent at the most, never the
+ * reverse.
  * Every write is made under the fence: of replicas on one store only the leader's reach it.
  */
+import DataLoader from 'dataloader';
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { Address, Hex } from 'viem';
 import { inTurnByKey } from '../../runtime/in-turn.ts';
@@ -131,21 +133,15 @@ export function createJournal(
   const writeOne = (work: Work): Promise<void> => fenced(db, fence, work, { single: true });
   // The next line's number follows from the last line: PostgreSQL would let two of one job read the same last one.
   const turn = inTurnByKey();
+  const jobs = reader((keys) => readJobs(db, keys));
+  const attempts = new Map<AttemptKind, DataLoader<string, Attempt | null>>();
+  const lastOf = (kind: AttemptKind): DataLoader<string, Attempt | null> => {
+    const known = attempts.get(kind) ?? reader((keys) => lastAttempts(db, kind, keys));
+    attempts.set(kind, known);
+    return known;
+  };
   return {
-    async readJob(jobKey) {
-      const row = await db
-        .selectFrom('keeper_jobs')
-        .select(['job_type', 'ticker', 'patience', 'gas'])
-        .where('job_key', '=', jobKey)
-        .executeTakeFirst();
-      if (row === undefined) return null;
-      return {
-        type: row.job_type,
-        ticker: row.ticker,
-        patience: { ...FRESH, ...(JSON.parse(row.patience) as Patience) },
-        gas: row.gas === null ? null : BigInt(row.gas),
-      };
-    },
+    readJob: (jobKey) => jobs.load(jobKey),
 
     async writeJob(jobKey, { type, ticker, patience, gas }) {
       await writeOne(async (trx) => {
@@ -162,17 +158,7 @@ export function createJournal(
       });
     },
 
-    async lastAttempt(jobKey, kind) {
-      const row = await db
-        .selectFrom('keeper_attempts')
-        .selectAll()
-        .where('job_key', '=', jobKey)
-        .where('kind', '=', kind)
-        .orderBy('attempt', 'desc')
-        .limit(1)
-        .executeTakeFirst();
-      return row === undefined ? null : attemptOf(row);
-    },
+    lastAttempt: (jobKey, kind) => lastOf(kind).load(jobKey),
 
     async openAttempt(...attempts) {
       await writeOne(async (trx) => {
@@ -324,6 +310,67 @@ export function createJournal(
       });
     },
   };
+}
+
+/** More than jobs are considered at once. */
+const KEYS_A_READ = 200;
+
+/** What is asked for by key in one turn is read as one; nothing is kept. */
+function reader<T>(
+  read: (keys: readonly string[]) => Promise<ReadonlyMap<string, T>>,
+): DataLoader<string, T | null> {
+  const load = async (keys: readonly string[]): Promise<(T | null)[]> => {
+    const found = await read(keys);
+    return keys.map((key) => found.get(key) ?? null);
+  };
+  return new DataLoader(load, { cache: false, maxBatchSize: KEYS_A_READ });
+}
+
+async function readJobs(
+  db: Kysely<KeeperTables>,
+  keys: readonly string[],
+): Promise<Map<string, JobMemory>> {
+  const rows = await db
+    .selectFrom('keeper_jobs')
+    .select(['job_key', 'job_type', 'ticker', 'patience', 'gas'])
+    .where('job_key', 'in', keys)
+    .execute();
+  return new Map(
+    rows.map(({ job_key, job_type, ticker, patience, gas }) => [
+      job_key,
+      {
+        type: job_type,
+        ticker,
+        patience: { ...FRESH, ...(JSON.parse(patience) as Patience) },
+        gas: gas === null ? null : BigInt(gas),
+      },
+    ]),
+  );
+}
+
+async function lastAttempts(
+  db: Kysely<KeeperTables>,
+  kind: AttemptKind,
+  keys: readonly string[],
+): Promise<Map<string, Attempt>> {
+  const newest = db
+    .selectFrom('keeper_attempts')
+    .select(({ fn }) => ['job_key', fn.max('attempt').as('attempt')])
+    .where('kind', '=', kind)
+    .where('job_key', 'in', keys)
+    .groupBy('job_key')
+    .as('newest');
+  const rows = await db
+    .selectFrom('keeper_attempts')
+    .innerJoin(newest, (join) =>
+      join
+        .onRef('newest.job_key', '=', 'keeper_attempts.job_key')
+        .onRef('newest.attempt', '=', 'keeper_attempts.attempt'),
+    )
+    .selectAll('keeper_attempts')
+    .where('kind', '=', kind)
+    .execute();
+  return new Map(rows.map((row) => [row.job_key, attemptOf(row)]));
 }
 
 /** In one statement: of a hundred fills each would be one of its own. */
