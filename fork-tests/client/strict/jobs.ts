@@ -41,7 +41,7 @@ export const jobs = object({ asOf: isoTime, jobs: array(job), skipped, note: wor
 /** Ours: named in no document. */
 export const jobsChanges = object({
   asOf: isoTime,
-  tag: matching(/^[\w-]{43}$/, 'a tag', ['', 'a tag']),
+  tag: matching(/^[\w-]{22}\.[\w-]{8}\.\d{1,12}$/, 'a tag', ['', 'a tag', 'a.b.c']),
 });
 
 const payout = object(
