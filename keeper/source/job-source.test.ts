@@ -212,10 +212,10 @@ describe('payouts that are long in coming', () => {
     let isSlow = false;
     const url = await serve((response, path) => {
       response.writeHead(200, { 'content-type': 'application/json' });
-      if (path === '/v1/jobs') return response.end(jobsOf(jobs));
-      asked += 1;
-      if (isSlow) held = response;
-      else response.end(payoutsOf([listed()]));
+      const isOfPayouts = path !== '/v1/jobs';
+      if (isOfPayouts) asked += 1;
+      if (isOfPayouts && isSlow) held = response;
+      else response.end(isOfPayouts ? payoutsOf([listed()]) : jobsOf(jobs));
     });
     const ask = createSource(url, 0, options([url]));
     const { signal } = new AbortController();
