@@ -51,11 +51,14 @@ export const uintDigitsSchema = z
 
 /** 0x-prefixed whole bytes, any length up to `maxBytes`. */
 export function bytesSchema(maxBytes: number) {
-  return z
-    .string({ error: 'expected 0x-prefixed bytes' })
-    .regex(/^0x(?:[0-9a-fA-F]{2})*$/, 'expected 0x-prefixed whole bytes')
-    .refine((text) => text.length <= 2 + maxBytes * 2, `expected at most ${maxBytes} bytes`)
-    .transform((text) => text.toLowerCase() as Hex);
+  return (
+    z
+      .string({ error: 'expected 0x-prefixed bytes' })
+      // Before anything looks at the characters of what somebody made as long as he could.
+      .max(2 + maxBytes * 2, { error: `expected at most ${maxBytes} bytes`, abort: true })
+      .regex(/^0x(?:[0-9a-fA-F]{2})*$/, 'expected 0x-prefixed whole bytes')
+      .transform((text) => text.toLowerCase() as Hex)
+  );
 }
 
 /** 32 bytes of hex: an order id or a digest. */
