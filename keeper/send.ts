@@ -23,10 +23,12 @@ export function openedWith(
 /** The row of an attempt that was submitted. One that the sender did not write down is opened to say what became of it. */
 export async function rowOf(journal: Journal, opened: NewAttempt): Promise<Attempt> {
   const { jobKey, kind, intentKey } = opened;
-  for (const isOpened of [true, false]) {
-    const last = await journal.lastAttempt(jobKey, kind);
-    if (last?.intentKey === intentKey) return last;
-    if (isOpened) await journal.openAttempt(opened);
+  const last = await journal.lastAttempt(jobKey, kind);
+  if (last?.intentKey === intentKey) return last;
+  if (last === null || last.attempt < opened.attempt) {
+    await journal.openAttempt(opened);
+    const own = await journal.lastAttempt(jobKey, kind);
+    if (own?.intentKey === intentKey) return own;
   }
   throw new Error(`${intentKey} is not the newest attempt of its job`);
 }

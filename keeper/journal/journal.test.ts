@@ -103,6 +103,12 @@ describe('attempts', () => {
     await journal.writeJob(known, memory);
     const jobs = await Promise.all([known, 'nobody', known].map((key) => journal.readJob(key)));
     expect(jobs).toEqual([memory, null, memory]);
+    const [, spoilt] = odd;
+    if (spoilt === undefined) throw new Error('no key');
+    await journal.writeJob(spoilt, memory);
+    await sql`update keeper_jobs set patience = '{' where job_key = ${spoilt}`.execute(store.db);
+    const read = await Promise.allSettled([known, spoilt].map((key) => journal.readJob(key)));
+    expect(read.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
   });
 
   test('of a submit that never was start anew under the same number', async () => {

@@ -315,11 +315,11 @@ export function createJournal(
 /** More than jobs are considered at once. */
 const KEYS_A_READ = 200;
 
-/** What is asked for by key in one turn is read as one; nothing is kept. */
+/** What is asked for by key in one turn is read as one; nothing is kept. A row that cannot be read fails its key alone. */
 function reader<T>(
-  read: (keys: readonly string[]) => Promise<ReadonlyMap<string, T>>,
+  read: (keys: readonly string[]) => Promise<ReadonlyMap<string, T | Error>>,
 ): DataLoader<string, T | null> {
-  const load = async (keys: readonly string[]): Promise<(T | null)[]> => {
+  const load = async (keys: readonly string[]): Promise<(T | Error | null)[]> => {
     const found = await read(keys);
     return keys.map((key) => found.get(key) ?? null);
   };
@@ -329,30 +329,35 @@ function reader<T>(
 async function readJobs(
   db: Kysely<KeeperTables>,
   keys: readonly string[],
-): Promise<Map<string, JobMemory>> {
+): Promise<Map<string, JobMemory | Error>> {
   const rows = await db
     .selectFrom('keeper_jobs')
     .select(['job_key', 'job_type', 'ticker', 'patience', 'gas'])
     .where('job_key', 'in', keys)
     .execute();
-  return new Map(
-    rows.map(({ job_key, job_type, ticker, patience, gas }) => [
-      job_key,
-      {
-        type: job_type,
-        ticker,
-        patience: { ...FRESH, ...(JSON.parse(patience) as Patience) },
-        gas: gas === null ? null : BigInt(gas),
-      },
-    ]),
-  );
+  const memoryOf = ({ job_type, ticker, patience, gas }: (typeof rows)[number]): JobMemory => ({
+    type: job_type,
+    ticker,
+    patience: { ...FRESH, ...(JSON.parse(patience) as Patience) },
+    gas: gas === null ? null : BigInt(gas),
+  });
+  return new Map(rows.map((row) => [row.job_key, orFault(() => memoryOf(row))]));
+}
+
+function orFault<T>(read: () => T): T | Error {
+  try {
+    return read();
+  } catch (error) {
+    // expected of a row that was spoilt
+    return error instanceof Error ? error : new Error(String(error));
+  }
 }
 
 async function lastAttempts(
   db: Kysely<KeeperTables>,
   kind: AttemptKind,
   keys: readonly string[],
-): Promise<Map<string, Attempt>> {
+): Promise<Map<string, Attempt | Error>> {
   const newest = db
     .selectFrom('keeper_attempts')
     .select(({ fn }) => ['job_key', fn.max('attempt').as('attempt')])
@@ -370,7 +375,7 @@ async function lastAttempts(
     .selectAll('keeper_attempts')
     .where('kind', '=', kind)
     .execute();
-  return new Map(rows.map((row) => [row.job_key, attemptOf(row)]));
+  return new Map(rows.map((row) => [row.job_key, orFault(() => attemptOf(row))]));
 }
 
 /** In one statement: of a hundred fills each would be one of its own. */

@@ -2,6 +2,7 @@
  * Reads `/v1/jobs` and `/v1/cover/payouts` from every configured API at once. A source that is slow, huge, broken or
  * hostile yields nothing this time and is asked again at the next tick: no failure here locks anything out.
  */
+import { steadyNow } from '../../runtime/clock.ts';
 import { getJson, type Reading } from './get-json.ts';
 import { type Job, parseJobs } from './job.ts';
 import type { ParsedList } from './listed.ts';
@@ -34,6 +35,8 @@ export type SourceAnswer =
 
 /** Jobs that are there wait so long for the payouts: somebody else may fill them. */
 const PAYOUTS_GRACE_MS = 20;
+/** Older payouts are not told again. */
+const PAYOUTS_HOLD_MS = 5_000;
 
 /** Asks every source but those of `skip`, once; answers in the order of the URLs. Never throws. */
 export async function pollSources(
@@ -55,12 +58,13 @@ export function createSource(
   options: Omit<SourceOptions, 'urls'>,
 ): (signal: AbortSignal) => Promise<SourceAnswer> {
   let coming: Promise<ListRead<ListedPayout>> | null = null;
-  let last: ListRead<ListedPayout> | null = null;
+  let last: { read: ListRead<ListedPayout>; atMs: number } | null = null;
   const readPayouts = async (signal: AbortSignal): Promise<ListRead<ListedPayout>> => {
     const parse = (json: unknown): ParsedList<ListedPayout> => parsePayouts(json, options.maxJobs);
-    last = await readList(`${url}/v1/cover/payouts`, parse, options, signal);
+    const read = await readList(`${url}/v1/cover/payouts`, parse, options, signal);
+    last = { read, atMs: steadyNow() };
     coming = null;
-    return last;
+    return read;
   };
   return async (signal) => {
     coming ??= readPayouts(signal);
@@ -68,7 +72,8 @@ export function createSource(
     const parse = (json: unknown): ParsedList<Job> => parseJobs(json, options.maxJobs);
     const jobs = await readList(`${url}/v1/jobs`, parse, options, signal);
     const isDue = jobs.tag === 'parsed' && jobs.entries.length > 0;
-    const payouts = last === null || !isDue ? await asked : await soon(asked, last);
+    const before = last !== null && steadyNow() - last.atMs < PAYOUTS_HOLD_MS ? last.read : null;
+    const payouts = before === null || !isDue ? await asked : await soon(asked, before);
     return answerOf(source, jobs, payouts);
   };
 }

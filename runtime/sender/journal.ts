@@ -231,9 +231,7 @@ export class Journal {
     const columns = changingColumnsOf(next);
     const attempt = 'attempt' in event ? event.attempt : undefined;
     const work = async (trx: Transaction<SenderTables>): Promise<void> => {
-      if (attempt !== undefined) {
-        await trx.insertInto('sender_attempt').values(attemptRowOf(key, attempt)).execute();
-      }
+      // The version first: a row that moved on is told as that, and not by the bytes that it has already.
       const result = await trx
         .updateTable('sender_intent')
         .set(columns)
@@ -241,6 +239,9 @@ export class Journal {
         .where('version', '=', entry.version)
         .executeTakeFirst();
       if (result.numUpdatedRows !== 1n) throw new JournalConflict(key);
+      if (attempt !== undefined) {
+        await trx.insertInto('sender_attempt').values(attemptRowOf(key, attempt)).execute();
+      }
     };
     await fenced(this.#db, this.#fence, work, { single: attempt === undefined });
   }

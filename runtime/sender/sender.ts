@@ -191,6 +191,11 @@ class OneSender<DB extends SenderTables> implements Sender {
       return await this.#context.journal.insert(intent, guard);
     } catch (error) {
       if (isNotOurs(error)) this.#fail(error);
+      else {
+        // A store that did not answer in time may have written it: then it is work like any other.
+        const entry = await this.#context.journal.take(intent.key).catch(() => null);
+        if (entry !== null) return { created: false, entry };
+      }
       throw error;
     }
   }
