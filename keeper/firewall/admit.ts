@@ -9,7 +9,6 @@
  * - every swap is one the zapper would accept (see swap.ts);
  * - arming is exactly `arm(id)` on the same escrow.
  */
-import { LRUCache } from 'lru-cache';
 import { type Address, getAddress, type Hex, pad, zeroAddress } from 'viem';
 import { encodeArm, encodeFill, orderCalls } from '../../runtime/quotes/order-call.ts';
 import type { SwapCall } from '../../runtime/quotes/swap-call.ts';
@@ -17,6 +16,7 @@ import type { Job } from '../source/job.ts';
 import { type Fill, type FillType, type Work, workKeyOf } from '../work.ts';
 import { admitForeign, type ForeignRefusal } from './foreign.ts';
 import type { KnownProtocol } from './known-protocol.ts';
+import { remembering } from './remembering.ts';
 import { type SwapRefusal, swapRefusal } from './swap.ts';
 
 const MAX_SWAPS = 64;
@@ -99,20 +99,8 @@ type FillCall = { tag: 'fill'; id: Hex; swaps: readonly SwapCall[]; executor: Ad
 
 type FillRead = Readonly<FillCall> | { readonly tag: 'refused'; readonly why: Refusal };
 
-/** By their text: what waits is listed in every tick. */
-const readFills = new LRUCache<Hex, FillRead>({
-  maxSize: 16_000_000,
-  maxEntrySize: 100_000,
-  sizeCalculation: (_, { length }) => Math.max(length, 1),
-});
-
-function readFill(data: Hex): FillRead {
-  const before = readFills.get(data);
-  if (before !== undefined) return before;
-  const read = readAnew(data);
-  readFills.set(data, read);
-  return read;
-}
+/** What waits is listed in every tick. */
+const readFill = remembering(readAnew, 16_000_000);
 
 function readAnew(data: Hex): FillRead {
   try {

@@ -2,10 +2,10 @@
  * Reads one swap of a fill as strictly as the zapper will (rule 5 of protocol-rules.md): one of four calls of
  * SwapRouter02, to the zapper, between USDG and a constituent, directly or by way of WETH, in canonical encoding.
  */
-import { LRUCache } from 'lru-cache';
 import { type Address, getAddress, type Hex } from 'viem';
 import { routerCalls, type SwapCall } from '../../runtime/quotes/swap-call.ts';
 import type { KnownProtocol } from './known-protocol.ts';
+import { remembering } from './remembering.ts';
 
 export type SwapRefusal =
   | 'router'
@@ -46,20 +46,8 @@ type SwapRead =
   | { readonly tag: 'swap'; readonly swap: Readonly<Swap> }
   | { readonly tag: 'refused'; readonly why: SwapRefusal };
 
-/** By their text: the same order is listed in every tick, and orders of one size trade alike. */
-const known = new LRUCache<Hex, SwapRead>({
-  maxSize: 4_000_000,
-  maxEntrySize: 4_000,
-  sizeCalculation: (_, { length }) => Math.max(length, 1),
-});
-
-function readSwap(callData: Hex): SwapRead {
-  const before = known.get(callData);
-  if (before !== undefined) return before;
-  const read = readAnew(callData);
-  known.set(callData, read);
-  return read;
-}
+/** The same order is listed in every tick, and orders of one size trade alike. */
+const readSwap = remembering(readAnew, 4_000_000);
 
 function readAnew(callData: Hex): SwapRead {
   let swap: Swap | null;
