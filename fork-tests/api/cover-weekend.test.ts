@@ -60,13 +60,15 @@ async function historyOf(ticker: string, { fromBps, toBps } = RANGE): Promise<Hi
   return range.history;
 }
 
+/** An account's cover as soon as the index has any of it, and it is as asked for. */
 async function positionsOf(
   account: Hex,
   holds: (positions: Position[]) => boolean = () => true,
 ): Promise<Position[]> {
-  const { body } = await api.until(`/v1/cover/positions/${account}`, (answer) =>
-    holds(answer.body.positions as unknown as Position[]),
-  );
+  const { body } = await api.until(`/v1/cover/positions/${account}`, (answer) => {
+    const positions = answer.body.positions as unknown as Position[];
+    return positions.length > 0 && holds(positions);
+  });
   return body.positions as unknown as Position[];
 }
 
