@@ -77,7 +77,7 @@ test('while the store is out of reach reads are 502 and retryable, totals the la
     expectOk(stats);
     expect(stats.body).toMatchObject({ live: false, volumeAllTime: before.body.volumeAllTime });
     expectOk(await api.get('/v1/markets'));
-    expect((await api.get('/ready')).text).toContain('the store does not answer');
+    await api.until('/ready', ({ text }) => text.includes('the store does not answer'));
     // One line a request, and no stack of ours in any.
     const answers = log.filter((line) => line.includes('answered with a fault'));
     expect(answers.length).toBeGreaterThan(paths.length - 1);

@@ -11,6 +11,7 @@ import { type RunningApi, startApi } from '../../api/start.ts';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { loadConfig } from '../../runtime/config.ts';
 import { createLogger } from '../../runtime/logger.ts';
+import { rpc } from '../anvil.ts';
 import type { Fork } from '../harness/fork.ts';
 
 export type Answer = {
@@ -28,7 +29,7 @@ export type ApiUnderTest = {
   until: (path: string, holds: (answer: Answer) => boolean, withinMs?: number) => Promise<Answer>;
   /** Waits until the marks have seen the newest block. */
   marksSettled: () => Promise<void>;
-  /** The same, and the process is ready. */
+  /** The same, the index has read it too, and the process is ready. */
   settled: () => Promise<void>;
   stop: () => Promise<void>;
 };
@@ -106,11 +107,20 @@ export async function launchApi(
     until,
     marksSettled,
     settled: async () => {
+      const head = Number(await rpc<string>(rpcUrl, 'eth_blockNumber', []));
       await marksSettled();
+      await until('/metrics', ({ text }) => readTo(text) >= head);
       await until('/ready', ({ status }) => status === 200);
     },
     stop: running.stop,
   };
+}
+
+/** The block that the index has read to, from its metrics. */
+function readTo(metrics: string): number {
+  const valueOf = (name: string): number =>
+    Number(new RegExp(`^basket_api_${name} (\\d+)$`, 'm').exec(metrics)?.[1]);
+  return valueOf('head_block') - valueOf('index_lag_blocks');
 }
 
 /**
