@@ -69,7 +69,8 @@ export const apiOptions = z.object({
     },
   ),
   MARKS_INTERVAL_MS: option(intOption(50, 60_000).default(1_000), {
-    description: 'How often the marks of all baskets are read, in milliseconds.',
+    description:
+      'How often the marks of all baskets are read, in milliseconds. Below 1000 it is how often the head is looked at: they are read when it is another one, and once a second.',
     example: '1000',
   }),
   MARKS_STALE_AFTER_MS: option(intOption(500, 3_600_000).default(15_000), {

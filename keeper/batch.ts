@@ -5,10 +5,11 @@
  * fail would find the gas at which they all run dry.) Members that were simulated one behind another, in this order and
  * behind nobody else, are proven so; others are simulated as a batch first, with no call allowed to fail.
  */
-import { encodeFunctionData, type Hex, keccak256, multicall3Abi, toBytes } from 'viem';
+import { encodeFunctionData, type Hex, multicall3Abi, toHex } from 'viem';
 import { intentKeyOf } from './attempts.ts';
 import type { Place } from './chain/together.ts';
 import type { World } from './chain/world.ts';
+import { keccak256 } from '../runtime/keys/keccak.ts';
 import type { IntentState } from '../runtime/sender/types.ts';
 import type { KeeperContext } from './context.ts';
 import type { NewAttempt } from './journal/journal.ts';
@@ -155,7 +156,7 @@ async function sendBatch(
   if (profit.tag !== 'pays') return null;
 
   const keys = members.map(({ work, attempt }) => intentKeyOf('fill', work.key, attempt));
-  const carrier = `batch:${keccak256(toBytes(keys.join('|')))}`;
+  const carrier = `batch:${keccak256(toHex(keys.join('|')))}`;
   const each = profit.profitUsdg / BigInt(members.length);
   const opened = members.map(({ work, attempt }, index) => ({
     intentKey: keys[index] ?? '',

@@ -2,7 +2,7 @@
  * The marks of this process: refreshed in the background on a fixed cadence, never by a request. When the chain is
  * out of reach or its head stands still, the last snapshot stays, and says so by `live: false` and its old time.
  */
-import type { Address, PublicClient } from 'viem';
+import type { Address, Hash, PublicClient } from 'viem';
 import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { assertChainId } from '../../runtime/chain/client.ts';
 import { ApiError } from '../../runtime/errors.ts';
@@ -42,6 +42,11 @@ export type MarkRow = BasketMark & {
   change24h: number | null;
 };
 
+/**
+ * Of a block that stands the marks are read again after so long all the same: the node that showed it may not be the one
+ * that was read.
+ */
+const REREAD_MS = 1_000;
 const DAY = 86_400;
 const MINUTE = 60;
 
@@ -51,6 +56,8 @@ export class Marks {
   #catalogComing: Promise<Catalog> | null = null;
   #catalogReadAt = 0;
   #snapshot: Snapshot | null = null;
+  /** What the last read followed: the head that was shown just before it. */
+  #readUnder: { head: Hash; catalog: Catalog; atMs: number } | null = null;
   #headChangedAt = 0;
   #rows: readonly MarkRow[] = [];
   readonly #costs: Costs = new Map();
@@ -116,7 +123,7 @@ export class Marks {
   }
 
   async #refresh(): Promise<void> {
-    const { client, deployment, catalogIntervalMs } = this.#options;
+    const { client, deployment, catalogIntervalMs, intervalMs } = this.#options;
     const grown =
       this.#snapshot !== null && this.#snapshot.basketCount !== this.#catalog?.baskets.length;
     if (this.#catalog === null || grown || Date.now() - this.#catalogReadAt > catalogIntervalMs) {
@@ -124,15 +131,30 @@ export class Marks {
     }
     const catalog = this.catalog();
     const before = this.#snapshot;
+    // Whoever asks no more often than blocks come would ask twice for each.
+    const head = intervalMs < REREAD_MS ? (await client.getBlock()).hash : null;
+    if (head !== null && this.#stand(head, catalog)) return;
+    const atMs = Date.now();
     const snapshot = await readSnapshot(client, deployment, catalog, (before?.version ?? 0) + 1);
     if (before === null || snapshot.chainTime !== before.chainTime)
       this.#headChangedAt = Date.now();
     this.#snapshot = snapshot;
+    this.#readUnder = head === null ? null : { head, catalog, atMs };
     await this.#lookBack(catalog, snapshot.chainTime);
     this.#rows = catalog.baskets.flatMap((basket): MarkRow[] => {
       const mark = snapshot.marks.get(basket.vault);
       return mark === undefined ? [] : [this.#row(basket, mark)];
     });
+  }
+
+  /** Whether the marks are those of the block that stands under this hash still; then they are as good as read now. */
+  #stand(head: Hash, catalog: Catalog): boolean {
+    const read = this.#readUnder;
+    if (this.#snapshot === null || read === null || read.catalog !== catalog) return false;
+    const now = Date.now();
+    if (read.head !== head || now - read.atMs >= REREAD_MS) return false;
+    this.#snapshot = { ...this.#snapshot, takenAtMs: now };
+    return true;
   }
 
   /** The catalog as it was read last, or read now where it never was. @throws ApiError UPSTREAM. */

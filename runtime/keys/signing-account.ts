@@ -2,9 +2,10 @@
  * The account of a private key, which signs by libsecp256k1 where that is at hand. Both ways give the same bytes (the
  * nonce of RFC 6979, low s), so that what is signed again after a restart elsewhere is the same transaction.
  */
-import { bytesToHex, type Hex, hexToBytes, keccak256, serializeTransaction } from 'viem';
+import { bytesToHex, type Hex, hexToBytes, serializeTransaction } from 'viem';
 import { type LocalAccount, privateKeyToAccount, toAccount } from 'viem/accounts';
 import { type NativeCurve, nativeCurve } from './curve.ts';
+import { keccak256 } from './keccak.ts';
 
 /**
  * @throws for a value that is no key of the curve

@@ -3,7 +3,7 @@
  * something: what may be out stays out, under the nonce it has.
  */
 import type { Hex } from 'viem';
-import { keccak256 } from 'viem/utils';
+import { keccak256 } from '../keys/keccak.ts';
 import { Overtaken } from '../store/lead.ts';
 import { classifySend, type SendVerdict } from './classify.ts';
 import type { SenderContext } from './context.ts';
