@@ -209,7 +209,10 @@ async function recordBatch(
 }
 
 /** Calldata of aggregate3: each fill names its executor, so that who calls makes no difference. */
-function encodeBatch(members: readonly Ready[], allowFailure: boolean): Hex {
+export function encodeBatch(
+  members: readonly { work: Pick<Fill, 'contract' | 'data'> }[],
+  allowFailure: boolean,
+): Hex {
   return encodeFunctionData({
     abi: multicall3Abi,
     functionName: 'aggregate3',

@@ -42,6 +42,7 @@ import { createSource } from './source/job-source.ts';
 import { watchJobs } from './source/watch.ts';
 import { startSender } from './start-sender.ts';
 import { createTicker, type Protocol, type Ticker } from './tick.ts';
+import { keepWarm } from './warm-up.ts';
 
 const MAX_ANSWER_BYTES = 4_000_000;
 const MEMORY_CAPACITY = 10_000;
@@ -189,6 +190,7 @@ export async function startTerm(
     fence,
     run: () => {
       housekeeping.start();
+      void keepWarm(() => protocol.known(), watching.signal);
       unwatch ??= watchHead(world);
       const look = (): void => {
         // The tick will ask for it, and its own question would wait behind what it finds.

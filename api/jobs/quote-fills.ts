@@ -3,7 +3,7 @@
 import type { Address } from 'viem';
 import type { Hex } from 'viem';
 import { ReadBatch } from '../../runtime/chain/read-batch.ts';
-import { type DueFill, type JobType, planFill } from '../../runtime/quotes/fill-quote.ts';
+import { type DueFill, type JobType, planFill, type SharedQuotes } from '../../runtime/quotes/fill-quote.ts';
 import { encodeArm } from '../../runtime/quotes/order-call.ts';
 import type { SwapCall } from '../../runtime/quotes/swap-call.ts';
 import type { Basket } from '../catalog/catalog.ts';
@@ -40,10 +40,11 @@ export async function quoteFills(
 ): Promise<FillQuote[]> {
   const { client, deployment, marks } = service;
   const batch = new ReadBatch();
+  const shared: SharedQuotes = new Map();
   const pending = candidates.map((candidate) => {
     const { feeIndex, nav } = marks.markOf(candidate.basket);
     const now = { feeIndex, spotNav: nav };
-    const quote = planFill(batch, deployment, candidate.basket, now, candidate);
+    const quote = planFill(batch, deployment, candidate.basket, now, candidate, shared);
     return { candidate, quote };
   });
   await batch.send(client, deployment.multicall3);

@@ -7,7 +7,7 @@ import type { Deployment } from '../../contracts-abi/deployment.ts';
 import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { optional, ReadBatch } from '../../runtime/chain/read-batch.ts';
 import { faultLine } from '../../runtime/fault-line.ts';
-import { planFill } from '../../runtime/quotes/fill-quote.ts';
+import { planFill, type SharedQuotes } from '../../runtime/quotes/fill-quote.ts';
 import { encodeArm, encodeFill } from '../../runtime/quotes/order-call.ts';
 import type { Job } from '../source/job.ts';
 import type { SourceAnswer } from '../source/job-source.ts';
@@ -214,6 +214,7 @@ export class Discovery {
   ): Promise<Job[]> {
     const { client, deployment, logger } = this.#options;
     const batch = new ReadBatch();
+    const shared: SharedQuotes = new Map();
     const planned = chunk.flatMap((candidate) => {
       const basket = this.#baskets.get(candidate.vault);
       const now = baskets.get(candidate.vault);
@@ -225,7 +226,7 @@ export class Discovery {
         functionName: 'stateOf',
         args: [id],
       });
-      const quote = planFill(batch, deployment, basket, now, candidate);
+      const quote = planFill(batch, deployment, basket, now, candidate, shared);
       return [{ candidate, basket, state, quote }];
     });
     if (planned.length === 0) return [];

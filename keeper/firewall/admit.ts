@@ -9,8 +9,13 @@
  * - every swap is one the zapper would accept (see swap.ts);
  * - arming is exactly `arm(id)` on the same escrow.
  */
-import { type Address, getAddress, type Hex, pad, zeroAddress } from 'viem';
-import { encodeArm, encodeFill, orderCalls } from '../../runtime/quotes/order-call.ts';
+import { type Address, getAddress, type Hex, zeroAddress } from 'viem';
+import {
+  encodeArm,
+  encodeFill,
+  orderCalls,
+  withExecutor,
+} from '../../runtime/quotes/order-call.ts';
 import type { SwapCall } from '../../runtime/quotes/swap-call.ts';
 import type { Job } from '../source/job.ts';
 import { type Fill, type FillType, type Work, workKeyOf } from '../work.ts';
@@ -113,14 +118,4 @@ function readAnew(data: Hex): FillRead {
     // Expected: no such selector, arguments that do not decode, or values outside their type.
     return { tag: 'refused', why: 'selector' };
   }
-}
-
-/** Selector, id, where the swaps begin; then the executor. */
-const BEFORE_EXECUTOR = 2 + 2 * (4 + 32 + 32);
-const WORD_CHARACTERS = 64;
-
-/** @param data canonical calldata of `fill` */
-function withExecutor(data: Hex, executor: Address): Hex {
-  const before = data.slice(0, BEFORE_EXECUTOR);
-  return `${before as Hex}${pad(executor).slice(2).toLowerCase()}${data.slice(BEFORE_EXECUTOR + WORD_CHARACTERS)}`;
 }

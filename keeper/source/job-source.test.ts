@@ -217,10 +217,16 @@ describe('payouts that are long in coming', () => {
       if (isOfPayouts && isSlow) held = response;
       else response.end(isOfPayouts ? payoutsOf([listed()]) : jobsOf(jobs));
     });
-    const ask = createSource(url, 0, options([url]));
+    let ms = 0;
+    const ask = createSource(url, 0, options([url]), () => ms);
     const { signal } = new AbortController();
     expect(await ask(signal)).toMatchObject({ jobs: { length: 1 }, payouts: { length: 1 } });
     isSlow = true;
+    // A moment later they are not even asked for.
+    ms = 999;
+    expect(await ask(signal)).toMatchObject({ jobs: { length: 1 }, payouts: { length: 1 } });
+    expect(asked).toBe(1);
+    ms = 1_000;
     for (let round = 0; round < 3; round += 1) {
       const answer = await ask(signal);
       expect(answer).toMatchObject({

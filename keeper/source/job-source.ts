@@ -35,6 +35,8 @@ export type SourceAnswer =
 
 /** Jobs that are there wait so long for the payouts: somebody else may fill them. */
 const PAYOUTS_GRACE_MS = 20;
+/** While jobs are due, payouts as new as this are not asked for: the service's node has enough to do for the jobs. */
+const PAYOUTS_FRESH_MS = 1_000;
 /** Older payouts are not told again. */
 const PAYOUTS_HOLD_MS = 5_000;
 
@@ -56,25 +58,30 @@ export function createSource(
   url: string,
   source: number,
   options: Omit<SourceOptions, 'urls'>,
+  now: () => number = steadyNow,
 ): (signal: AbortSignal) => Promise<SourceAnswer> {
   let coming: Promise<ListRead<ListedPayout>> | null = null;
   let last: { read: ListRead<ListedPayout>; atMs: number } | null = null;
   const readPayouts = async (signal: AbortSignal): Promise<ListRead<ListedPayout>> => {
     const parse = (json: unknown): ParsedList<ListedPayout> => parsePayouts(json, options.maxJobs);
     const read = await readList(`${url}/v1/cover/payouts`, parse, options, signal);
-    last = { read, atMs: steadyNow() };
+    last = { read, atMs: now() };
     coming = null;
     return read;
   };
+  const age = (): number => (last === null ? Number.POSITIVE_INFINITY : now() - last.atMs);
   return async (signal) => {
-    coming ??= readPayouts(signal);
-    const asked = coming;
+    if (age() >= PAYOUTS_FRESH_MS) coming ??= readPayouts(signal);
+    let asked = coming;
     const parse = (json: unknown): ParsedList<Job> => parseJobs(json, options.maxJobs);
     const jobs = await readList(`${url}/v1/jobs`, parse, options, signal);
     const isDue = jobs.tag === 'parsed' && jobs.entries.length > 0;
-    const before = last !== null && steadyNow() - last.atMs < PAYOUTS_HOLD_MS ? last.read : null;
-    const payouts = before === null || !isDue ? await asked : await soon(asked, before);
-    return answerOf(source, jobs, payouts);
+    const before = last !== null && age() < PAYOUTS_HOLD_MS ? last.read : null;
+    if (isDue && before !== null) {
+      return answerOf(source, jobs, asked === null ? before : await soon(asked, before));
+    }
+    asked ??= coming ??= readPayouts(signal);
+    return answerOf(source, jobs, await asked);
   };
 }
 

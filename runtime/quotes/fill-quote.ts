@@ -34,14 +34,22 @@ export type FillQuote =
   | { tag: 'skip'; reason: string };
 
 type Quoted = { tag: 'quoted'; gross: bigint; swaps: readonly SwapCall[] };
+type PendingQuote = () => Quoted | NoRoute;
 
-/** Adds the reads of one fill to the batch; what it returns computes the quote once the batch was sent. */
+/** What the fills of one batch trade: fills of one basket, direction and amount trade alike, and are quoted once. */
+export type SharedQuotes = Map<QuotedBasket, Map<string, PendingQuote>>;
+
+/**
+ * Adds the reads of one fill to the batch; what it returns computes the quote once the batch was sent.
+ * @param shared of all fills of this batch, which see one `now` of each basket
+ */
 export function planFill(
   batch: ReadBatch,
   deployment: Deployment,
   basket: QuotedBasket,
   now: Now,
   fill: DueFill,
+  shared: SharedQuotes,
 ): () => FillQuote {
   const { id, slot } = fill;
   // All three escrows share this part of their interface (IOrderEscrow).
@@ -49,7 +57,11 @@ export function planFill(
   const triggered = batch.add({ ...escrow, functionName: 'triggered', args: [id] });
   const tolerance = batch.add({ ...escrow, functionName: 'toleranceBps', args: [id] });
   const slotThere = slot === null ? null : planSlot(batch, fill);
-  const quoted = planQuote(batch, deployment, basket, now, fill);
+  const ofBasket = shared.get(basket) ?? new Map<string, PendingQuote>();
+  shared.set(basket, ofBasket);
+  const traded = `${fill.type === 'sell'}:${fill.amount}`;
+  const quoted = ofBasket.get(traded) ?? once(planQuote(batch, deployment, basket, now, fill));
+  ofBasket.set(traded, quoted);
   return () => {
     const [holds] = optional(triggered) ?? [false];
     if (!holds) return { tag: 'skip', reason: 'not triggered at this block' };
@@ -87,8 +99,14 @@ function planQuote(
   basket: QuotedBasket,
   now: Now,
   { type, amount }: DueFill,
-): () => Quoted | NoRoute {
+): PendingQuote {
   if (type === 'sell') return planSell(batch, deployment, basket, now, amount);
   const gross = limitGrossWithin(amount);
   return planBudgetBuy(batch, deployment, basket, now, gross + mintFee(gross));
+}
+
+/** Works it out when it is first asked for. */
+function once(quote: PendingQuote): PendingQuote {
+  let known: Quoted | NoRoute | null = null;
+  return () => (known ??= quote());
 }
