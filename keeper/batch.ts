@@ -37,6 +37,7 @@ export type Ready = {
 /**
  * Sends each of `ready` once: in a batch, or by itself. What is left when the time is over comes with a later tick.
  * Never throws.
+ * @returns how many of them are under way now
  * @param on.fault told of each job whose own sending failed, or whose batch did
  * @param on.sent given what is left to write down of a batch: before the tick ends, and after others were sent
  * @param isOver asked before each batch
@@ -50,15 +51,17 @@ export async function sendReady(
     sent: (record: () => Promise<void>) => void;
   },
   isOver: () => boolean,
-): Promise<void> {
+): Promise<number> {
+  let underWay = 0;
   for (const members of cutIntoBatches(ready.toSorted(byRun(ready)), context.batchMax)) {
-    if (isOver()) return;
+    if (isOver()) return underWay;
     const faulted = async (fault: unknown): Promise<void> => {
       for (const { work } of members) await on.fault(work.key, fault);
     };
     try {
       const sent = members.length > 1 ? await sendBatch(context, members, world) : null;
       if (sent !== null) {
+        if (sent.state.tag !== 'refused') underWay += members.length;
         on.sent(() => recordBatch(context, members, sent, world).catch(faulted));
         continue;
       }
@@ -74,13 +77,15 @@ export async function sendReady(
           const terms = await termsApart(context, member, world);
           // What pays behind the others alone comes with a later tick.
           if (terms === null) return;
-          await send(context, { work, kind: 'fill', data, attempt, terms, world, fingerprint });
+          const order = { work, kind: 'fill', data, attempt, terms, world, fingerprint } as const;
+          if ((await send(context, order)) === 'sent') underWay += 1;
         } catch (fault) {
           await on.fault(work.key, fault);
         }
       }),
     );
   }
+  return underWay;
 }
 
 /** Those simulated one behind another come so, where the first of them stands; the rest keeps its order. */

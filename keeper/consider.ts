@@ -65,7 +65,7 @@ export async function consider(
       tag: 'wait',
       ms: standing.tag === 'mined' ? 10_000 : 1_000,
     });
-    return 'waited';
+    return standing.tag === 'in_flight' ? 'under_way' : 'waited';
   }
 
   if (first.type === 'foreign') {

@@ -14,7 +14,7 @@ describe('a loop', () => {
       third = resolve;
     });
     const loop = startLoop({
-      intervalMs: 1,
+      intervalMs: () => 1,
       tick: async () => {
         running += 1;
         most = Math.max(most, running);
@@ -44,7 +44,7 @@ describe('a loop', () => {
       });
     const [first, third] = [at(1), at(3)];
     const loop = startLoop({
-      intervalMs: 3_600_000,
+      intervalMs: () => 3_600_000,
       tick: async () => {
         ticks += 1;
         if (ticks === 2) loop.nudge();
@@ -62,7 +62,7 @@ describe('a loop', () => {
   test('stops without waiting for its interval', async () => {
     let ticks = 0;
     const loop = startLoop({
-      intervalMs: 3_600_000,
+      intervalMs: () => 3_600_000,
       tick: async () => {
         ticks += 1;
       },

@@ -13,7 +13,8 @@ export type Loop = {
  * goes on: nothing that a tick meets may end the process's work.
  */
 export function startLoop(options: {
-  intervalMs: number;
+  /** Asked after each tick. */
+  intervalMs: () => number;
   tick: (signal: AbortSignal) => Promise<void>;
   onError: (error: unknown) => void;
 }): Loop {
@@ -28,7 +29,7 @@ export function startLoop(options: {
         options.onError(error);
       }
       try {
-        await delay(options.intervalMs, undefined, { signal: wake.signal });
+        await delay(options.intervalMs(), undefined, { signal: wake.signal });
       } catch {
         // Expected: stopped or nudged while waiting.
       }

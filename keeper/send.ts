@@ -38,10 +38,11 @@ export const SEND_WITHIN_SECONDS = 60n;
 
 /**
  * What the tick needs to know of one order's way; a dry run's is `sent` where it would be. `not_sent`: our own sender
- * did not take it, which says nothing against whoever listed it.
+ * did not take it, which says nothing against whoever listed it. `under_way`: sent before, and not mined yet.
  */
 export type Considered =
   | 'waited'
+  | 'under_way'
   | 'decided'
   | 'collected'
   | 'sent'

@@ -49,6 +49,8 @@ const MEMORY_CAPACITY = 10_000;
 const REGISTRY_EVERY_MS = 60_000;
 const SUBMIT_TIMEOUT_MS = 5_000;
 const QUIET_MS = 2_000;
+/** What is under way is looked at again after so long at the latest. */
+const UNDER_WAY_MS = 1_000;
 /** Of what is read when jobs become due. */
 const FRESH_WORLD_MS = 400;
 
@@ -154,12 +156,15 @@ export async function startTerm(
     },
     now: steadyNow,
   });
+  /** Sources that say by themselves when more comes due. */
+  const watched = new Set<number>();
   const ticking = createTicker({
     context,
     world,
     protocol,
     poll: recorder.poll((signal) => listings.poll(signal)),
     distrust,
+    isWatched: (source) => watched.has(source),
     concurrency: config.KEEPER_CONCURRENCY,
   });
   const ticker = recorder.ticker(ticking);
@@ -200,12 +205,21 @@ export async function startTerm(
       for (const [source, url] of config.API_URLS.entries()) {
         const isDropped = (): boolean => distrust.isDropped(source);
         void watchJobs(
-          { url, timeoutMs: reading.timeoutMs, isDropped, onChange: look },
+          {
+            url,
+            timeoutMs: reading.timeoutMs,
+            isDropped,
+            onChange: look,
+            onLive: (isLive) => void (isLive ? watched.add(source) : watched.delete(source)),
+          },
           watching.signal,
         );
       }
       loop ??= startLoop({
-        intervalMs: config.KEEPER_POLL_MS,
+        intervalMs: () =>
+          ticker.hasAllUnderWay()
+            ? Math.max(config.KEEPER_POLL_MS, UNDER_WAY_MS)
+            : config.KEEPER_POLL_MS,
         tick: (signal) => ticker.tick(signal),
         onError: (err) => {
           context.metrics.ticks.inc({ result: 'failed' });

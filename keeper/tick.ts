@@ -36,7 +36,12 @@ const SETTLE_SHARE_MS = 5_000;
 /** So many orders in a row that the chain did not answer for end the tick: it is the chain, not the orders. */
 const FAULTS_UNTIL_CHAIN = 3;
 /** What says nothing of whether the chain answers, or that it does not. */
-const UNANSWERED: ReadonlySet<Considered> = new Set(['waited', 'not_sent', 'chain_unavailable']);
+const UNANSWERED: ReadonlySet<Considered> = new Set([
+  'waited',
+  'under_way',
+  'not_sent',
+  'chain_unavailable',
+]);
 const IDLE_WORLD_MS = 5_000;
 /** What is judged by a block so much older than the newest would be out of date before it is sent. */
 const OLD_WORLD_SECONDS = 20;
@@ -64,6 +69,11 @@ export type TickStatus = {
 export type Ticker = {
   tick(signal: AbortSignal): Promise<void>;
   status(): TickStatus;
+  /**
+   * Whether all that the last tick was told of is under way, and whoever told it tells too when there is more: until
+   * then a look finds what is known.
+   */
+  hasAllUnderWay(): boolean;
 };
 
 /** SQLite's own codes; what carries none is judged by whether the journal takes a line. */
@@ -78,6 +88,8 @@ export function createTicker(options: {
   protocol: Protocol;
   poll: (signal: AbortSignal) => Promise<SourceAnswer[]>;
   distrust: Distrust;
+  /** Whether a source says by itself when more comes due. */
+  isWatched: (source: number) => boolean;
   concurrency: number;
   /** Timelines that a source may begin in a minute for jobs that do not run; default: timelines.ts. */
   timelinesPerMinute?: number;
@@ -94,6 +106,7 @@ export function createTicker(options: {
       ...(perMinute === undefined ? {} : { perMinute }),
     }),
   };
+  let allUnderWay = false;
   const payouts = createPayouts(context, distrust.own);
   const coverWaits = createCoverWaits({ metrics, now });
   // A source may say any time.
@@ -233,18 +246,20 @@ export function createTicker(options: {
     return isOld && orders.size > 0 && rereads.lets('head') ? options.world.read(0) : world;
   }
 
+  /** Returns how many of them are under way afterwards. */
   async function considerAll(
     orders: Map<string, Work[]>,
     answers: readonly SourceAnswer[],
     reading: Promise<World | null> | null,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<number> {
     const world = await worldFor(orders, answers, reading);
-    if (world === null) return;
+    if (world === null) return 0;
     metrics.headBlock.set(Number(world.blockNumber));
     metrics.ethPrice.set(Number(world.market.ethPrice ?? 0n) / 1e18);
     const isOver = overAfter(TICK_BUDGET_MS, signal);
     let faults = 0;
+    let underWay = 0;
     const faulty: StoreFaults = { faults: [] };
     const turns = new Turns();
     const ready: Ready[] = [];
@@ -269,6 +284,9 @@ export function createTicker(options: {
         { fault: faulted, sent: (record) => void records.push(record) },
         overAfter(SEND_SHARE_MS, signal),
       )
+        .then((count) => {
+          underWay += count;
+        })
         .catch((fault: unknown) => {
           faulty.faults.push(fault);
         })
@@ -285,6 +303,7 @@ export function createTicker(options: {
       try {
         const considered = await consider(context, variants, world, collect);
         fruitless = considered === 'decided';
+        if (considered === 'sent' || considered === 'under_way') underWay += 1;
         if (ready.length >= context.batchMax) await sendCollected();
         return considered;
       } catch (err) {
@@ -316,12 +335,15 @@ export function createTicker(options: {
     await payouts.send(readyPayouts, faulted, () => signal.aborted);
     const [storeFault] = faulty.faults;
     if (storeFault !== undefined) throw storeFault;
+    return underWay;
   }
 
   return {
     status: () => ({ ...status, coverWaits: coverWaits.warning() }),
+    hasAllUnderWay: () => allUnderWay,
     async tick(signal) {
       const stopTimer = metrics.tickDuration.startTimer();
+      allUnderWay = false;
       const answers = await options.poll(signal);
       if (signal.aborted) return;
       noteAnswers(answers);
@@ -333,7 +355,11 @@ export function createTicker(options: {
         });
         metrics.jobsListed.set(orders.size);
         coverWaits.saw(orders.values());
-        await considerAll(orders, answers, reading, signal);
+        const underWay = await considerAll(orders, answers, reading, signal);
+        allUnderWay =
+          underWay > 0 &&
+          underWay === orders.size &&
+          answers.every(({ tag, source }) => tag === 'jobs' && options.isWatched(source));
         const ethPrice = options.world.status().world?.market.ethPrice ?? null;
         await settleAttempts(context, ethPrice, overAfter(SETTLE_SHARE_MS, signal));
         await context.dutyBudget.look();

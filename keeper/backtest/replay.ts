@@ -248,6 +248,7 @@ function createReplay(parts: Parts, session: SessionLine): Replay {
         // One after the other: a replay of the same recording comes to the same result.
         concurrency: 1,
         // Its journal is in memory, and its result is read from it.
+        isWatched: () => false,
         timelinesPerMinute: Number.POSITIVE_INFINITY,
       });
       await ticker.tick(new AbortController().signal);

@@ -17,7 +17,13 @@ async function watched(said: readonly Said[], isDropped: () => boolean = () => f
   let ms = 0;
   let at = 0;
   await watchJobs(
-    { url: 'http://api', timeoutMs: 5_000, isDropped, onChange: () => void log.push('change') },
+    {
+      url: 'http://api',
+      timeoutMs: 5_000,
+      isDropped,
+      onChange: () => void log.push('change'),
+      onLive: () => undefined,
+    },
     ending.signal,
     {
       get: async (url) => {

@@ -29,6 +29,8 @@ export type WatchOptions = {
   isDropped: () => boolean;
   /** Told when other jobs are due than before. */
   onChange: () => void;
+  /** Told, again and again, whether the service would tell. */
+  onLive: (isLive: boolean) => void;
 };
 
 /** What it waits by. */
@@ -49,7 +51,7 @@ const REAL: Waits = {
 
 /** Watches one service until the signal ends it. Never throws. */
 export async function watchJobs(
-  { url, timeoutMs, isDropped, onChange }: WatchOptions,
+  { url, timeoutMs, isDropped, onChange, onLive }: WatchOptions,
   signal: AbortSignal,
   { get, pause, now }: Waits = REAL,
 ): Promise<void> {
@@ -61,6 +63,7 @@ export async function watchJobs(
   let idle = 0;
   while (!signal.aborted) {
     if (isDropped()) {
+      onLive(false);
       await pause(LONGEST_BACKOFF_MS, signal);
       continue;
     }
@@ -69,6 +72,7 @@ export async function watchJobs(
     const query = new URLSearchParams(known === null ? {} : { unless: known, ...wait });
     const answer = await get(`${url}/v1/jobs/changes?${query.toString()}`, reading, signal);
     const told = answer.tag === 'json' ? changesSchema.safeParse(answer.json).data : undefined;
+    onLive(told !== undefined);
     if (told !== undefined && told.tag !== known) {
       idle = 0;
       const [oldest] = looks.length < LOOKS_A_SECOND ? [] : looks.splice(0, 1);
