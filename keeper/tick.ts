@@ -35,6 +35,8 @@ const SEND_SHARE_MS = 5_000;
 const SETTLE_SHARE_MS = 5_000;
 /** So many orders in a row that the chain did not answer for end the tick: it is the chain, not the orders. */
 const FAULTS_UNTIL_CHAIN = 3;
+/** Batches on their way to the wire: each waits for the disk and the node, and keeps nobody from finding more. */
+const MOST_SENDING = 16;
 /** What says nothing of whether the chain answers, or that it does not. */
 const UNANSWERED: ReadonlySet<Considered> = new Set([
   'waited',
@@ -276,7 +278,7 @@ export function createTicker(options: {
     const records: (() => Promise<void>)[] = [];
     /** Begins to send what is ready; who has found it goes on meanwhile. */
     const sendCollected = async (): Promise<void> => {
-      while (sending.size >= options.concurrency) await Promise.race(sending);
+      while (sending.size >= MOST_SENDING) await Promise.race(sending);
       const sent = sendReady(
         context,
         ready.splice(0),

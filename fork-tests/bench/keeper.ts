@@ -31,10 +31,10 @@ const KEEPER_ENTRY = new URL('../../keeper/main.ts', import.meta.url).pathname;
 /** The first is the executor of both sides. */
 const WALLETS: readonly Role[] = ['keeper', 'relayer', 'carol', 'dave'];
 /** What an operator with this load sets; the rest is as by default. */
-const SETTINGS = { KEEPER_POLL_MS: '100', KEEPER_CONCURRENCY: '8' };
+const SETTINGS = { KEEPER_POLL_MS: '100', KEEPER_CONCURRENCY: '4' };
 const API_SETTINGS = {
   HTTP_REQUESTS_PER_MINUTE: '0',
-  MARKS_INTERVAL_MS: '100',
+  MARKS_INTERVAL_MS: '50',
   INDEX_INTERVAL_MS: '100',
 };
 /** Of each pre-built fill; what a keeper sends is its estimate and a half more. */
