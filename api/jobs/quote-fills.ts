@@ -3,7 +3,12 @@
 import type { Address } from 'viem';
 import type { Hex } from 'viem';
 import { ReadBatch } from '../../runtime/chain/read-batch.ts';
-import { type DueFill, type JobType, planFill, type SharedQuotes } from '../../runtime/quotes/fill-quote.ts';
+import {
+  type DueFill,
+  type JobType,
+  planFill,
+  type SharedQuotes,
+} from '../../runtime/quotes/fill-quote.ts';
 import { encodeArm } from '../../runtime/quotes/order-call.ts';
 import type { SwapCall } from '../../runtime/quotes/swap-call.ts';
 import type { Basket } from '../catalog/catalog.ts';

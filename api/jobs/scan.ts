@@ -37,10 +37,10 @@ const MAX_EXAMINED = 200;
 const MAX_LINES = 100;
 /**
  * Reads of one aggregated call stay within what public nodes let a call burn. What orders of one size and basket ask the
- * pools is asked once (read-batch.ts), so that of those more fit.
+ * pools is asked once (fill-quote.ts), so that of those more fit.
  */
 const QUOTES_PER_READ = 8;
-const ORDERS_PER_READ = 32;
+const ORDERS_PER_READ = 64;
 const READS_AT_ONCE = 4;
 /** A scan that takes longer ends with what it has, and the next one goes on from there. */
 const EXAMINE_MS = 4_000;

@@ -31,7 +31,7 @@ const KEEPER_ENTRY = new URL('../../keeper/main.ts', import.meta.url).pathname;
 /** The first is the executor of both sides. */
 const WALLETS: readonly Role[] = ['keeper', 'relayer', 'carol', 'dave'];
 /** What an operator with this load sets; the rest is as by default. */
-const SETTINGS = { KEEPER_POLL_MS: '100', KEEPER_CONCURRENCY: '4' };
+const SETTINGS = { KEEPER_POLL_MS: '100' };
 const API_SETTINGS = {
   HTTP_REQUESTS_PER_MINUTE: '0',
   MARKS_INTERVAL_MS: '50',
