@@ -35,6 +35,29 @@ describe('a loop', () => {
     expect(ticks).toBe(stoppedAt);
   });
 
+  test('asks after each tick how long to pause', async () => {
+    const pauses = [0, 0, 3_600_000];
+    let ticks = 0;
+    let isLast = (): void => undefined;
+    const last = new Promise<void>((resolve) => {
+      isLast = resolve;
+    });
+    const loop = startLoop({
+      intervalMs: () => {
+        const pause = pauses[ticks - 1] ?? 3_600_000;
+        if (pause > 0) isLast();
+        return pause;
+      },
+      tick: async () => {
+        ticks += 1;
+      },
+      onError: () => undefined,
+    });
+    await last;
+    await loop.stop();
+    expect(ticks).toBe(3);
+  });
+
   test('goes on at once when nudged, while it waits and while a tick runs', async () => {
     let ticks = 0;
     const reached: (() => void)[] = [];

@@ -65,6 +65,27 @@ describe('marks', () => {
     expect(proxy.requests()).toBeLessThanOrEqual(2);
   });
 
+  test('of a block that stands are read once a second, however often the head is looked at', async () => {
+    await api.stop();
+    proxy.resetCounts();
+    api = await launch({
+      MARKS_INTERVAL_MS: '50',
+      INDEX_INTERVAL_MS: '60000',
+      COST_INTERVAL_MS: '3600000',
+    });
+    await background();
+    await api.until('/v1/markets', ({ status }) => status === 200);
+    proxy.resetCounts();
+    const startedMs = Date.now();
+    await api.until('/v1/markets', () => (proxy.counts().eth_getBlockByNumber ?? 0) >= 20);
+    const reads = proxy.counts().eth_call ?? 0;
+    // And what was on its way when the counting began.
+    expect(reads).toBeLessThanOrEqual(4 + Math.floor((Date.now() - startedMs) / 1_000));
+    // They are as of now all the same.
+    const { body } = await api.get('/v1/markets');
+    expect(Number(body.asOfMs)).toBeGreaterThan(startedMs);
+  });
+
   test('stay, and say that they are old, while the chain is out of reach; everything recovers', async () => {
     await placeLimit();
     await api.until(orders(), countOf(1));

@@ -11,7 +11,11 @@ const tag = (name: string, afterMs = 5): Said => ({
 const failed = (why: string): Said => ({ read: { tag: 'failed', why } });
 
 /** What comes of these answers, one after the other: every question, every pause, and when a change was told. */
-async function watched(said: readonly Said[], isDropped: () => boolean = () => false) {
+async function watched(
+  said: readonly Said[],
+  isDropped: () => boolean = () => false,
+  onLive: (isLive: boolean) => void = () => undefined,
+) {
   const ending = new AbortController();
   const log: string[] = [];
   let ms = 0;
@@ -22,7 +26,7 @@ async function watched(said: readonly Said[], isDropped: () => boolean = () => f
       timeoutMs: 5_000,
       isDropped,
       onChange: () => void log.push('change'),
-      onLive: () => undefined,
+      onLive,
     },
     ending.signal,
     {
@@ -104,6 +108,19 @@ describe('a service that tells when other jobs are due', () => {
       unless('a'),
       'change',
     ]);
+  });
+
+  test('says whether it would tell', async () => {
+    const lives: boolean[] = [];
+    const said = [tag('a'), failed('ECONNREFUSED'), tag('b', 0), failed('HTTP 404')];
+    await watched(said, undefined, (isLive) => void lives.push(isLive));
+    expect(lives).toEqual([true, false, true, false, false]);
+    await watched(
+      [tag('a')],
+      () => true,
+      (isLive) => void lives.push(isLive),
+    );
+    expect(new Set(lives.slice(5))).toEqual(new Set([false]));
   });
 
   test('and is dropped is asked no more', async () => {
