@@ -200,6 +200,7 @@ export async function startTerm(
       const look = (): void => {
         // The tick will ask for it, and its own question would wait behind what it finds.
         void world.read(FRESH_WORLD_MS);
+        void sender.freshen();
         nudge();
       };
       for (const [source, url] of config.API_URLS.entries()) {

@@ -22,6 +22,8 @@ export type KillPlan = {
   crash: { point: string; nth: number } | null;
   /** Limit of each intent of this batch, wei per gas; null: none. */
   maxFeePerGas: string | null;
+  /** Gas of each intent of this batch; null: it is estimated. With it an intent may be written signed at once. */
+  gas: string | null;
 };
 
 const plan = JSON.parse(process.env['KILL_PLAN'] ?? 'null') as KillPlan;
@@ -52,6 +54,7 @@ const sender = createSender({
   },
 });
 await sender.start();
+await sender.freshen();
 await Promise.all(
   plan.batch.map((key) =>
     sender.submit(
@@ -61,6 +64,7 @@ await Promise.all(
         to: TARGET,
         data: callFor(key),
         value: 0n,
+        ...(plan.gas === null ? {} : { gas: BigInt(plan.gas) }),
         ...(plan.maxFeePerGas === null ? {} : { maxFeePerGas: BigInt(plan.maxFeePerGas) }),
       },
       { timeoutMs: 1_000 },

@@ -37,6 +37,8 @@ const NEEDS_STANDSTILL = new Set<DurablePoint>([
   'cancel_sent',
 ]);
 const BATCH = 6;
+/** Of each call, in the lives that need not ask for it. */
+const KNOWN_GAS = '300000';
 const LIFE_MS = 120_000;
 
 /** Runs `rounds` kills at each durable point. */
@@ -70,7 +72,7 @@ export async function runKills(
         // A cancel comes at once only for an intent with a limit of its own, at the head of an empty line.
         const cancels = point.startsWith('cancel');
         if (point === 'cancel_persisted')
-          await settle({ ...base, batch: [], crash: null, maxFeePerGas: null }, report);
+          await settle({ ...base, batch: [], crash: null, maxFeePerGas: null, gas: null }, report);
         const lost = NEEDS_STANDSTILL.has(point)
           ? proxy.on('eth_sendRawTransaction', {}, { fault: 'result', result: LOST_HASH })
           : null;
@@ -79,6 +81,7 @@ export async function runKills(
           batch,
           crash: { point, nth: 1 + ((round + life) % (cancels ? 2 : 3)) },
           maxFeePerGas: cancels ? (await baseFee(anvil.url)).toString() : null,
+          gas: life % 2 === 0 ? KNOWN_GAS : null,
         });
         lost?.remove();
         if (ended !== 'SIGKILL')
@@ -88,7 +91,7 @@ export async function runKills(
         progress(`${report.kills} kills, last at ${point}`);
       }
     }
-    await settle({ ...base, batch: ['last'], crash: null, maxFeePerGas: null }, report);
+    await settle({ ...base, batch: ['last'], crash: null, maxFeePerGas: null, gas: null }, report);
     await judge(report, anvil, databaseUrl, privateKeys);
     return report;
   } finally {

@@ -58,6 +58,7 @@ export function createReplaySender(options: {
 
   return {
     start: async () => undefined,
+    freshen: async () => undefined,
     submit: async (intent) => {
       const known = stored.get(intent.key);
       if (known !== undefined) return known.state;

@@ -97,6 +97,26 @@ export class Broadcaster {
     }
   }
 
+  /** The first bytes of an intent that nobody knows yet. Null without the wallet's key. @throws SigningError */
+  async first(
+    intent: Intent,
+    wallet: Wallet,
+    nonce: number,
+    gas: bigint,
+    fees: Fees,
+  ): Promise<Attempt | null> {
+    const signing = { wallet, nonce, role: 'execute', gas, fees } as const;
+    const attempt = await this.#sign(intent.key, intent, signing);
+    if (attempt !== null) this.#context.onDurablePoint('signed');
+    return attempt;
+  }
+
+  /** They are on disk with their intent; sent by who stored them. */
+  firstStored(entry: Entry, wallet: Wallet, attempt: Attempt): void {
+    this.#context.onDurablePoint('persisted');
+    this.#isStored(entry, wallet, attempt);
+  }
+
   /**
    * Signs an attempt for another nonce and stores both as one; the newest bytes are then what is sent. Null when the
    * entry moved on meanwhile. Call inside the wallet's turn.

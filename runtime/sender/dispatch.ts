@@ -5,13 +5,14 @@
 import type { Address } from 'viem';
 import { type Broadcaster, SigningError } from './broadcast.ts';
 import type { SenderContext } from './context.ts';
-import { type Entry, newestAttempt } from './entry.ts';
+import { type Attempt, type Entry, isInFlight, newestAttempt } from './entry.ts';
+import type { Guard } from './insert.ts';
 import type { Fees } from './fees.ts';
 import { isNotOurs } from './journal.ts';
-import { NO_ANSWER, type Preparation, prepare } from './prepare.ts';
+import { NO_ANSWER, type Preparation, prepare, prepareNow } from './prepare.ts';
 import { syncWallets } from './sync.ts';
 import { FILL_KEYS, isLeftFill } from './fill.ts';
-import type { Refusal } from './types.ts';
+import type { Intent, Refusal } from './types.ts';
 import type { Wallet } from './wallets.ts';
 
 type Step =
@@ -56,11 +57,104 @@ export class Dispatcher {
       full = full || this.#context.wallets.pick(NONE).tag === 'busy';
       // One that names its wallet waits for that wallet alone.
       if (full && entry.nonce === null && entry.intent.from === undefined) continue;
-      const run = this.#run(entry.key).finally(() => {
-        this.#running.delete(entry.key);
-        this.#context.nudge();
+      this.#begin(entry.key, async () => {
+        const queued = this.#context.journal.peek(entry.key);
+        return queued?.phase === 'queued' ? await this.#dispatch(queued) : { tag: 'done' };
       });
-      this.#running.set(entry.key, run);
+    }
+  }
+
+  #begin(key: string, work: () => Promise<Step>): void {
+    const run = this.#run(key, work).finally(() => {
+      this.#running.delete(key);
+      this.#context.nudge();
+    });
+    this.#running.set(key, run);
+  }
+
+  /**
+   * Writes a new intent with its nonce and its bytes as one, and begins to send them, where nobody waits before it and
+   * nothing has to be asked for that. As `Journal.insert` otherwise; `later`: it goes by way of the queue, and nothing
+   * is written yet.
+   */
+  async insertSigned(
+    intent: Intent,
+    guard: Guard | undefined,
+  ): Promise<{ created: boolean; entry: Entry } | null | 'later'> {
+    const { wallets } = this.#context;
+    const { key, from } = intent;
+    if (this.#stopped || this.#running.has(key) || this.#running.size >= CONCURRENT) return 'later';
+    if (this.#hasQueue()) return 'later';
+    const pick = from === undefined ? wallets.pick(NONE) : wallets.pickOnly(from, NONE);
+    if (pick.tag !== 'wallet') return 'later';
+    const { wallet } = pick;
+    wallet.reserved += 1;
+    const inserting = wallet.inTurn(async () => await this.#insertUnder(intent, guard, wallet));
+    const written = inserting.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#running.set(key, written);
+    try {
+      return await inserting;
+    } finally {
+      wallet.reserved -= 1;
+      if (this.#running.get(key) === written) this.#running.delete(key);
+    }
+  }
+
+  #hasQueue(): boolean {
+    for (const { phase } of this.#context.journal.active()) if (phase === 'queued') return true;
+    return false;
+  }
+
+  /** Call inside the wallet's turn. */
+  async #insertUnder(
+    intent: Intent,
+    guard: Guard | undefined,
+    wallet: Wallet,
+  ): Promise<{ created: boolean; entry: Entry } | null | 'later'> {
+    const prepared = prepareNow(this.#context, intent, wallet);
+    if (this.#stopped || prepared === null) return 'later';
+    const { gas, fees } = prepared;
+    const nonce = wallet.book.allocate(intent.key);
+    wallet.setCost(nonce, gas * fees.maxFee + intent.value);
+    let held: Entry | null = null;
+    try {
+      const attempt = await this.#broadcaster.first(intent, wallet, nonce, gas, fees);
+      if (attempt === null) return 'later';
+      const inserted = await this.#insertOrTake(intent, guard, attempt);
+      if (inserted !== null && holds(inserted.entry, wallet, nonce)) held = inserted.entry;
+      if (held === null || inserted?.created !== true) return inserted;
+      this.#broadcaster.firstStored(held, wallet, attempt);
+      const { entry } = inserted;
+      // The next life sends them otherwise.
+      if (!this.#stopped) this.#begin(intent.key, async () => await this.#sendFirst(entry, wallet));
+      return inserted;
+    } catch (error) {
+      // Whoever dispatches it refuses it, and says so in its row.
+      if (error instanceof SigningError) return 'later';
+      throw error;
+    } finally {
+      // No bytes left this process, and no row says anything of the nonce.
+      if (held === null) wallet.book.release(nonce);
+    }
+  }
+
+  /** A store that did not answer in time may have written it: then it is work like any other, and its nonce is held. */
+  async #insertOrTake(
+    intent: Intent,
+    guard: Guard | undefined,
+    attempt: Attempt,
+  ): Promise<{ created: boolean; entry: Entry } | null> {
+    const { journal } = this.#context;
+    try {
+      return await journal.insert(intent, guard, attempt);
+    } catch (error) {
+      if (isNotOurs(error)) throw error;
+      const entry = await journal.take(intent.key).catch(() => null);
+      if (entry === null) throw error;
+      return { created: false, entry };
     }
   }
 
@@ -86,11 +180,9 @@ export class Dispatcher {
     }
   }
 
-  async #run(key: string): Promise<void> {
+  async #run(key: string, work: () => Promise<Step>): Promise<void> {
     try {
-      const entry = this.#context.journal.peek(key);
-      if (entry?.phase !== 'queued') return;
-      const step = await this.#dispatch(entry);
+      const step = await work();
       if (step.tag === 'refuse') {
         await this.#refuse(key, step.reason, step.message, step.revertData ?? null);
       } else if (step.tag === 'retry') await this.#backOff(key, step.reason, step.message);
@@ -289,3 +381,6 @@ export class Dispatcher {
     return known;
   }
 }
+
+const holds = (entry: Entry, wallet: Wallet, nonce: number): boolean =>
+  isInFlight(entry.phase) && entry.wallet === wallet.address && entry.nonce === nonce;

@@ -6,8 +6,8 @@ import { randomInt } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import { fenced } from '../store/fenced.ts';
 import type { Fence } from '../store/lead.ts';
-import type { Entry } from './entry.ts';
-import { rowOf, type SenderTables } from './tables.ts';
+import { applyEvent, type Attempt, type Entry } from './entry.ts';
+import { attemptRowOf, rowOf, type SenderTables } from './tables.ts';
 import type { Intent } from './types.ts';
 
 /** Asked within the transaction that writes the row: false, and nothing is written. */
@@ -47,30 +47,58 @@ export class Sequence {
   }
 }
 
+/** Somebody else wrote the row: two senders on one journal. Fatal, and nothing may be sent after it. */
+export class JournalConflict extends Error {
+  constructor(key: string) {
+    super(`intent ${key} was changed by another process: two senders share one journal`);
+    this.name = 'JournalConflict';
+  }
+}
+
+/**
+ * @param asked.attempt signed bytes, which are written with it: it begins as their claim of their nonce
+ * @throws JournalConflict where another row holds that nonce, which the caller knew to be free
+ */
 export async function insertIntent(
   db: Kysely<SenderTables>,
   fence: Fence,
   sequence: Sequence,
-  asked: { intent: Intent; now: number; guard?: Guard | undefined },
+  asked: {
+    intent: Intent;
+    now: number;
+    guard?: Guard | undefined;
+    attempt?: Attempt | undefined;
+  },
 ): Promise<Inserted> {
-  const { intent, now, guard } = asked;
+  const { intent, now, guard, attempt } = asked;
   const work = async (trx: Transaction<SenderTables>): Promise<Inserted> => {
     if (guard !== undefined && !(await guard(trx))) return { tag: 'vetoed' };
-    for (let attempt = 0; attempt < MOST_TRIES; attempt += 1) {
-      const entry = queuedEntry(intent, sequence.next(now), now);
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      const entry = newEntry(intent, sequence.next(now), now, attempt);
       const { numInsertedOrUpdatedRows } = await trx
         .insertInto('sender_intent')
         .values(rowOf(entry))
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirst();
-      if (numInsertedOrUpdatedRows === 1n) return { tag: 'created', entry };
+      if (numInsertedOrUpdatedRows === 1n) {
+        if (attempt !== undefined) {
+          await trx
+            .insertInto('sender_attempt')
+            .values(attemptRowOf(intent.key, attempt))
+            .execute();
+        }
+        return { tag: 'created', entry };
+      }
       if (await isKnown(trx, intent.key)) return { tag: 'known' };
+      if (attempt !== undefined && (await isHeld(trx, attempt))) {
+        throw new JournalConflict(intent.key);
+      }
       sequence.clash();
     }
     throw new Error(`no sequence number was free for intent ${intent.key}`);
   };
   // A guard may write too.
-  return await fenced(db, fence, work, { single: guard === undefined });
+  return await fenced(db, fence, work, { single: guard === undefined && attempt === undefined });
 }
 
 async function isKnown(trx: Transaction<SenderTables>, key: string): Promise<boolean> {
@@ -82,8 +110,22 @@ async function isKnown(trx: Transaction<SenderTables>, key: string): Promise<boo
   return row !== undefined;
 }
 
-function queuedEntry(intent: Intent, seq: number, now: number): Entry {
-  return {
+async function isHeld(
+  trx: Transaction<SenderTables>,
+  { wallet, nonce }: Attempt,
+): Promise<boolean> {
+  const row = await trx
+    .selectFrom('sender_intent')
+    .select('key')
+    .where('wallet', '=', wallet)
+    .where('nonce', '=', nonce)
+    .where('phase', 'in', ['claimed', 'signed', 'broadcast'])
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+function newEntry(intent: Intent, seq: number, now: number, attempt: Attempt | undefined): Entry {
+  const queued: Entry = {
     key: intent.key,
     seq,
     version: 1,
@@ -98,4 +140,9 @@ function queuedEntry(intent: Intent, seq: number, now: number): Entry {
     updatedAt: now,
     attempts: [],
   };
+  if (attempt === undefined) return queued;
+  const { wallet, nonce } = attempt;
+  const claimed = applyEvent(queued, { type: 'claimed', wallet, nonce, attempt }, now);
+  if (claimed === null) throw new Error('a new intent does not take its claim');
+  return claimed;
 }

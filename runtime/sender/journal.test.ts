@@ -3,7 +3,8 @@ import type { Address, Hex } from 'viem';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openStore, type Store } from '../store/store.ts';
 import type { Attempt, EntryEvent } from './entry.ts';
-import { Journal, JournalConflict } from './journal.ts';
+import { JournalConflict } from './insert.ts';
+import { Journal } from './journal.ts';
 import { type SenderTables, senderMigrations } from './tables.ts';
 
 const WALLET: Address = '0x00000000000000000000000000000000000000A1';
@@ -22,19 +23,18 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-const claim = (nonce: number, hash: Hex): EntryEvent => {
+const attemptAt = (nonce: number, hash: Hex): Attempt => {
   const fees = { gas: 21_000n, maxFee: 1n, tip: 0n };
-  const attempt: Attempt = {
-    hash,
-    wallet: WALLET,
-    nonce,
-    role: 'execute',
-    raw: '0x01',
-    createdAt: 1,
-    ...fees,
-  };
-  return { type: 'claimed', wallet: WALLET, nonce, attempt };
+  return { hash, wallet: WALLET, nonce, role: 'execute', raw: '0x01', createdAt: 1, ...fees };
 };
+const claim = (nonce: number, hash: Hex): EntryEvent => ({
+  type: 'claimed',
+  wallet: WALLET,
+  nonce,
+  attempt: attemptAt(nonce, hash),
+});
+const intentOf = (key: string) =>
+  ({ key, kind: 'test', to: WALLET, data: '0x', value: 0n }) as const;
 
 test.each<[string, Hex, number]>([
   ['the same bytes', '0xaa', 0],
@@ -62,4 +62,30 @@ test('a claim and its bytes are one: where the bytes cannot be written, the nonc
   await expect(journal.apply('a', claim(1, '0xaa'))).rejects.toThrow(/UNIQUE/);
   expect(await unheard.load('a')).toMatchObject({ phase: 'queued', nonce: null, attempts: [] });
   expect(await journal.apply('a', claim(1, '0xad'))).toMatchObject({ phase: 'signed', nonce: 1 });
+});
+
+test('an intent that comes with its bytes is one write: where any of it cannot be written, none of it is', async () => {
+  const guard = async (): Promise<boolean> => true;
+  const first = await journal.insert(intentOf('b'), guard, attemptAt(0, '0xaa'));
+  expect(first).toMatchObject({ created: true, entry: { phase: 'signed', nonce: 0, version: 2 } });
+  expect(await unheard.load('b')).toMatchObject({ phase: 'signed', attempts: [{ hash: '0xaa' }] });
+  // Bytes that another intent has.
+  await expect(journal.insert(intentOf('c'), guard, attemptAt(1, '0xaa'))).rejects.toThrow(
+    /UNIQUE/,
+  );
+  // A nonce that the store says another one holds.
+  const second = unheard.insert(intentOf('d'), guard, attemptAt(0, '0xab'));
+  await expect(second).rejects.toThrow(JournalConflict);
+  expect(await unheard.insert(intentOf('e'), async () => false, attemptAt(1, '0xac'))).toBeNull();
+  for (const key of ['c', 'd', 'e']) expect(await unheard.load(key)).toBeNull();
+  const attempts = await store.db.selectFrom('sender_attempt').select('hash').execute();
+  expect(attempts).toEqual([{ hash: '0xaa' }]);
+});
+
+test('an intent that comes with its bytes once more is the one that stands', async () => {
+  await unheard.insert(intentOf('b'), undefined, attemptAt(0, '0xaa'));
+  expect(await journal.insert(intentOf('b'), undefined, attemptAt(1, '0xab'))).toMatchObject({
+    created: false,
+    entry: { phase: 'signed', nonce: 0, attempts: [{ hash: '0xaa' }] },
+  });
 });

@@ -8,18 +8,10 @@ import type { Address, Hex } from 'viem';
 import { inTurnByKey } from '../in-turn.ts';
 import { fenced } from '../store/fenced.ts';
 import { type Fence, Overtaken, unfenced } from '../store/lead.ts';
-import { applyEvent, type Entry, type EntryEvent, isFinal } from './entry.ts';
-import { type Guard, insertIntent, Sequence } from './insert.ts';
+import { applyEvent, type Attempt, type Entry, type EntryEvent, isFinal } from './entry.ts';
+import { type Guard, insertIntent, JournalConflict, Sequence } from './insert.ts';
 import { attemptRowOf, changingColumnsOf, entryOf, type SenderTables } from './tables.ts';
 import type { Intent } from './types.ts';
-
-/** Somebody else wrote the row: two senders on one journal. Fatal, and nothing may be sent after it. */
-export class JournalConflict extends Error {
-  constructor(key: string) {
-    super(`intent ${key} was changed by another process: two senders share one journal`);
-    this.name = 'JournalConflict';
-  }
-}
 
 /** Whether the journal is another process's: nothing may be sent after it, whatever was going on. */
 export function isNotOurs(error: unknown): boolean {
@@ -78,13 +70,21 @@ export class Journal {
     return this.#active.get(key) ?? null;
   }
 
-  /** Writes a new intent, or returns the entry that already has this key; null when the guard said no. */
+  /**
+   * Writes a new intent, with its first bytes where there are any, or returns the entry that already has this key; null
+   * when the guard said no.
+   */
   async insert(intent: Intent): Promise<{ created: boolean; entry: Entry }>;
   async insert(
     intent: Intent,
     guard: Guard | undefined,
+    attempt?: Attempt,
   ): Promise<{ created: boolean; entry: Entry } | null>;
-  async insert(intent: Intent, guard?: Guard): Promise<{ created: boolean; entry: Entry } | null> {
+  async insert(
+    intent: Intent,
+    guard?: Guard,
+    attempt?: Attempt,
+  ): Promise<{ created: boolean; entry: Entry } | null> {
     return await this.#inTurn(intent.key, async () => {
       const known = this.#active.get(intent.key);
       if (known !== undefined) return { created: false, entry: known };
@@ -93,6 +93,7 @@ export class Journal {
         intent,
         now,
         guard,
+        attempt,
       });
       if (inserted.tag === 'vetoed') return null;
       if (inserted.tag === 'created') {

@@ -31,16 +31,45 @@ export async function prepare(
   entry: Entry,
   wallet: Wallet,
 ): Promise<Preparation> {
-  const { head, settings, clock } = context;
   const { intent } = entry;
-  const idle = wallet.book.inFlight === 0 && clock() - wallet.syncedAt > FRESH_MS;
-  if (idle || wallet.balance === null || head.age(clock()) > FRESH_MS) {
-    const stale = idle || wallet.balance === null ? [wallet] : [];
+  const stale = staleOf(context, wallet);
+  if (stale !== null) {
     const synced = await syncWallets(context, stale);
     if (synced === null || synced === 'behind') return NO_ANSWER;
   }
+  const priced = price(context, intent);
+  if (priced.tag !== 'priced') return priced;
+  const gas = intent.gas ?? (await estimate(context, intent, wallet));
+  if (typeof gas !== 'bigint') return gas;
+  return afford(intent, wallet, gas, priced.fees);
+}
+
+/** The same where nothing has to be asked for it and nothing is against it; null otherwise. */
+export function prepareNow(
+  context: SenderContext,
+  intent: Intent,
+  wallet: Wallet,
+): Extract<Preparation, { tag: 'ready' }> | null {
+  if (intent.gas === undefined || staleOf(context, wallet) !== null) return null;
+  const priced = price(context, intent);
+  if (priced.tag !== 'priced') return null;
+  const prepared = afford(intent, wallet, intent.gas, priced.fees);
+  return prepared.tag === 'ready' ? prepared : null;
+}
+
+/** The wallets to read before a claim of this one, with the head; null: all is fresh. */
+export function staleOf({ head, clock }: SenderContext, wallet: Wallet): Wallet[] | null {
+  const idle = wallet.book.inFlight === 0 && clock() - wallet.syncedAt > FRESH_MS;
+  if (idle || wallet.balance === null) return [wallet];
+  return head.age(clock()) > FRESH_MS ? [] : null;
+}
+
+function price(
+  { head, settings }: SenderContext,
+  intent: Intent,
+): { tag: 'priced'; fees: Fees } | Extract<Preparation, { tag: 'retry' | 'refuse' }> {
   const { block } = head;
-  if (block === null || wallet.balance === null) return NO_ANSWER;
+  if (block === null) return NO_ANSWER;
   if (intent.notAfter !== undefined && block.timestamp > intent.notAfter) {
     return { tag: 'refuse', reason: 'expired', message: 'its time ran out before it was sent' };
   }
@@ -53,9 +82,11 @@ export async function prepare(
     const message = `the chain asks ${decision.needed} wei per gas, above the limit`;
     return { tag: 'refuse', reason: 'fee_cap', message };
   }
-  const gas = intent.gas ?? (await estimate(context, intent, wallet));
-  if (typeof gas !== 'bigint') return gas;
-  const { fees } = decision;
+  return { tag: 'priced', fees: decision.fees };
+}
+
+function afford(intent: Intent, wallet: Wallet, gas: bigint, fees: Fees): Preparation {
+  if (wallet.balance === null) return NO_ANSWER;
   if (!wallet.affords(gas * fees.maxFee + intent.value)) {
     // Money tied up in flight comes back; money that is not there does not.
     return { tag: wallet.committed > 0n ? 'tied_up' : 'unfunded' };

@@ -22,6 +22,7 @@ export function createJournalReader(
   };
   return {
     start: async () => undefined,
+    freshen: async () => undefined,
     submit: async ({ key }) =>
       (await stateOf(key)) ?? {
         tag: 'refused',

@@ -43,9 +43,11 @@ import { checkedIntent, sameTerms } from './intent.ts';
 import { isNotOurs, Journal } from './journal.ts';
 import { createSenderMetrics } from './metrics.ts';
 import type { SenderSettings } from './options.ts';
+import { staleOf } from './prepare.ts';
 import { Reconciler } from './reconcile.ts';
 import { Replacer } from './replace.ts';
 import { createRpc, type Rpc } from './rpc.ts';
+import { syncWallets } from './sync.ts';
 import type { SenderTables } from './tables.ts';
 import type {
   Intent,
@@ -175,12 +177,25 @@ class OneSender<DB extends SenderTables> implements Sender {
     else if (!sameTerms(entry.intent, intent)) {
       logger.warn({ intent: intent.key }, 'a known key came with other terms: the first ones hold');
     }
-    // Another process may have written it a moment ago: the loop, asleep while idle, has not heard of it.
-    if (entry.phase === 'queued') this.#nudge();
+    // The loop, asleep while idle, has not heard of it: it is new, or another process has written it a moment ago.
+    if (!isSubmitted(entry)) this.#nudge();
     await this.#awaitEntry(intent.key, isSubmitted, options.timeoutMs ?? DEFAULT_SUBMIT_MS);
     const last = await journal.load(intent.key);
     if (last === null) throw new Error(`intent ${intent.key} vanished from the journal`);
     return publicState(last);
+  }
+
+  async freshen(): Promise<void> {
+    if (this.#state !== 'running') return;
+    const own = this.#context.wallets.all().filter(({ account }) => account !== null);
+    const stale = own.map((wallet) => staleOf(this.#context, wallet)).filter((all) => all !== null);
+    if (stale.length === 0) return;
+    try {
+      await syncWallets(this.#context, stale.flat());
+    } catch (error) {
+      if (isNotOurs(error)) return this.#fail(error);
+      this.#context.logger.warn({ err: error }, 'the wallets could not be read in advance');
+    }
   }
 
   async #inserted(
@@ -188,7 +203,8 @@ class OneSender<DB extends SenderTables> implements Sender {
     guard: SubmitOptions['guard'],
   ): Promise<{ created: boolean; entry: Entry } | null> {
     try {
-      return await this.#context.journal.insert(intent, guard);
+      const signed = await this.#dispatcher.insertSigned(intent, guard);
+      return signed === 'later' ? await this.#context.journal.insert(intent, guard) : signed;
     } catch (error) {
       if (isNotOurs(error)) this.#fail(error);
       else {

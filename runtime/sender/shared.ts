@@ -98,6 +98,7 @@ export function createSharedSender(options: {
 
   return {
     start: async () => undefined,
+    freshen: async () => await leading()?.freshen(),
     submit: async (asked, submitOptions = {}) => {
       const intent = checkedIntent(asked);
       const { timeoutMs = DEFAULT_SUBMIT_MS, guard } = submitOptions;

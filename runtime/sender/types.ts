@@ -112,6 +112,8 @@ export interface Sender {
    * could not be written (then nothing was or will be sent).
    */
   submit(intent: Intent, options?: SubmitOptions): Promise<IntentState>;
+  /** Reads now what a claim would have to ask for: what is submitted next need not wait for it. Never throws. */
+  freshen(): Promise<void>;
   /** Resolves at the wanted state or at the time-out, with the state that holds then; null for an unknown key. */
   wait(key: string, until: WaitUntil, timeoutMs: number): Promise<IntentState | null>;
   get(key: string): Promise<StoredIntent | null>;
