@@ -40,7 +40,7 @@ const MAX_LINES = 100;
  * pools is asked once (fill-quote.ts), so that of those more fit.
  */
 const QUOTES_PER_READ = 8;
-const ORDERS_PER_READ = 64;
+const ORDERS_PER_READ = 32;
 const READS_AT_ONCE = 4;
 /** A scan that takes longer ends with what it has, and the next one goes on from there. */
 const EXAMINE_MS = 4_000;

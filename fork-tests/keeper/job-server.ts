@@ -32,7 +32,7 @@ export type JobServer = {
 const running: Server[] = [];
 
 export async function startJobServer(): Promise<JobServer> {
-  let reply = { status: 200, body: '{"jobs":[]}' };
+  let reply = { status: 200, body: () => '{"jobs":[]}' };
   let payouts: readonly unknown[] = [];
   let polls = 0;
   let toldAsOf: string | null = null;
@@ -48,7 +48,7 @@ export async function startJobServer(): Promise<JobServer> {
       return;
     }
     polls += 1;
-    response.writeHead(reply.status, { 'content-type': 'application/json' }).end(reply.body);
+    response.writeHead(reply.status, { 'content-type': 'application/json' }).end(reply.body());
   });
   running.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -59,7 +59,7 @@ export async function startJobServer(): Promise<JobServer> {
     jobs: (jobs) => {
       reply = {
         status: 200,
-        body: JSON.stringify({ asOf: asOfNow(), jobs, skipped: [], note: '' }),
+        body: () => JSON.stringify({ asOf: asOfNow(), jobs, skipped: [], note: '' }),
       };
     },
     payouts: (listed) => {
@@ -69,7 +69,7 @@ export async function startJobServer(): Promise<JobServer> {
       toldAsOf = time;
     },
     answer: (status, body) => {
-      reply = { status, body };
+      reply = { status, body: () => body };
     },
     pause: () => close(server),
     resume: () => new Promise((resolve) => server.listen(port, '127.0.0.1', resolve)),
