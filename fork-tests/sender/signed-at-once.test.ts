@@ -1,11 +1,47 @@
 /** Intents whose gas is known, written with their nonce and their bytes as one where nothing has to be asked for that. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type * as insert from '../../runtime/sender/insert.ts';
+import { Journal } from '../../runtime/sender/journal.ts';
 import { rpc } from '../anvil.ts';
-import { type Bench, intentFor, openBench, settled, transactionCount, until } from './bench.ts';
+import { writeFromOutside } from '../harness/outside.ts';
+import {
+  type Bench,
+  intentFor,
+  observe,
+  openBench,
+  settled,
+  transactionCount,
+  until,
+} from './bench.ts';
 import { executions } from './target.ts';
+
+/** What goes wrong next, after the commit: so many answers of it that are lost, and looks that fail. */
+const lost = vi.hoisted(() => ({ commits: 0, looks: 0 }));
+vi.mock('../../runtime/sender/insert.ts', async (original) => {
+  const real = await original<typeof insert>();
+  return {
+    ...real,
+    insertIntent: async (...args: Parameters<typeof real.insertIntent>) => {
+      const inserted = await real.insertIntent(...args);
+      if (lost.commits === 0 || args[3].signed === undefined) return inserted;
+      lost.commits -= 1;
+      args[3].signed.onDoubt();
+      throw new Error('Connection terminated unexpectedly');
+    },
+  };
+});
+const { take } = Journal.prototype;
+vi.spyOn(Journal.prototype, 'take').mockImplementation(async function (this: Journal, key) {
+  if (lost.looks > 0) {
+    lost.looks -= 1;
+    throw new Error('connect ECONNREFUSED');
+  }
+  return await take.call(this, key);
+});
 
 let bench: Bench;
 afterEach(async () => {
+  Object.assign(lost, { commits: 0, looks: 0 });
   await bench.close();
 });
 
@@ -88,5 +124,103 @@ describe('an intent whose gas is known', () => {
     await submitted;
     const there = await Promise.all(keys.map(async (key) => await next.get(key)));
     await onceEach(keys.filter((_, index) => there[index] !== null));
+  });
+
+  it.each([0, 1, 3])(
+    'whose commit was not answered is found, and sent once: after %i looks',
+    async (looks) => {
+      bench = await openBench();
+      const { sender, anvil, accounts } = bench;
+      await sender.freshen();
+      Object.assign(lost, { commits: 1, looks });
+      expect(await sender.submit(known('a'))).toMatchObject({ tag: 'broadcast' });
+      await sender.submit(known('b'));
+      await onceEach(['a', 'b']);
+      expect(await transactionCount(anvil.url, accounts[0]?.address ?? '0x')).toBe(2);
+      expect(bench.fatal).toEqual([]);
+    },
+  );
+
+  it('of which nobody can say whether it is there ends the sender, and the next life sends it', async () => {
+    bench = await openBench();
+    await bench.sender.freshen();
+    Object.assign(lost, { commits: 1, looks: 1_000 });
+    await expect(bench.sender.submit(known('a'))).rejects.toThrow('cannot be found out');
+    expect(bench.fatal).toMatchObject([{ name: 'JournalUnknown' }]);
+    expect(await bench.sender.submit(known('b'))).toMatchObject({ reason: 'stopping' });
+    lost.looks = 0;
+    const next = await bench.restart();
+    await next.submit(known('b'));
+    await onceEach(['a', 'b']);
+  });
+
+  /** A row of which the running sender knows nothing holds the first nonce of the wallet. */
+  async function takeFirstNonce(wallet: string): Promise<void> {
+    const columns =
+      'key, seq, version, kind, target, calldata, value_wei, phase, wallet, nonce, confirmed, created_at, updated_at';
+    await writeFromOutside(
+      bench.storeFile,
+      `insert into sender_intent (${columns}) values ('other', 1, 2, 't', '${wallet}', '0x', '0', 'signed', '${wallet}', 0, 0, 1, 1)`,
+    );
+  }
+
+  it.each<[string, { gas?: bigint }]>([
+    ['at once', { gas: GAS }],
+    ['from the queue', {}],
+  ])('that meets a nonce which another row holds ends the sender, %s', async (_, more) => {
+    bench = await openBench();
+    const { sender, accounts } = bench;
+    await sender.freshen();
+    await takeFirstNonce(accounts[0]?.address ?? '0x');
+    await Promise.allSettled([sender.submit(intentFor('a', more))]);
+    expect(bench.fatal).toMatchObject([{ name: 'JournalConflict' }]);
+    expect(await sender.submit(known('b'))).toMatchObject({ reason: 'stopping' });
+    expect((await executions(bench.anvil.url)).size).toBe(0);
+  });
+
+  it('that waits for its turn when the sender must end is not sent any more', async () => {
+    bench = await openBench({ wallets: 2 });
+    const { sender, accounts, anvil } = bench;
+    await sender.freshen();
+    const [one = '0x', two = '0x'] = accounts.map(({ address }) => address);
+    await takeFirstNonce(one);
+    const guard = async (): Promise<boolean> => {
+      await observe(100);
+      return true;
+    };
+    const first = sender.submit(intentFor('c', { gas: GAS, from: two }), { guard });
+    const behind = sender.submit(intentFor('d', { gas: GAS, from: two }), { guard });
+    const conflicting = sender.submit(intentFor('b', { gas: GAS, from: one }));
+    await Promise.allSettled([first, behind, conflicting]);
+    expect(bench.fatal).toMatchObject([{ name: 'JournalConflict' }]);
+    await observe(300);
+    const executed = await executions(anvil.url);
+    expect(executed.size).toBeLessThanOrEqual(1);
+    expect(await transactionCount(anvil.url, two)).toBe(executed.size);
+  });
+
+  it('that waits for its turn when the sender stops is refused at once, and not written later', async () => {
+    bench = await openBench();
+    const { sender } = bench;
+    await sender.freshen();
+    let isStopping = false;
+    let isWriting = false;
+    const first = sender.submit(known('a'), {
+      guard: async () => {
+        isWriting = true;
+        await until('the stop', () => isStopping);
+        return true;
+      },
+    });
+    const second = sender.submit(known('b'));
+    await until('the write', () => isWriting);
+    const stopped = sender.stop(3_000);
+    isStopping = true;
+    await stopped;
+    expect(await second).toMatchObject({ tag: 'refused', reason: 'stopping' });
+    await first;
+    const next = await bench.restart();
+    expect(await next.get('b')).toBeNull();
+    await onceEach(['a']);
   });
 });

@@ -28,7 +28,8 @@ export function encodeFill(id: Hex, swaps: readonly SwapCall[], executor: Addres
     template = orderCalls.encode('fill', [zeroHash, swaps, zeroAddress]);
     templates.set(swaps, template);
   }
-  if (id.length !== 2 + WORD_CHARACTERS) throw new Error('an order id is 32 bytes');
+  if (!id.startsWith('0x') || id.length !== 2 + WORD_CHARACTERS)
+    throw new Error('an order id is 32 bytes');
   const ours = template.slice(0, SELECTOR_CHARACTERS) + id.slice(2).toLowerCase();
   return withExecutor(`${ours as Hex}${template.slice(ours.length)}`, executor);
 }

@@ -2,11 +2,12 @@
  * From the queue to the wire: simulate, take a nonce, sign, store both, send. A nonce is taken only after the simulation
  * passed, and everything before it is stored may fail without a trace on the chain.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Address } from 'viem';
 import { type Broadcaster, SigningError } from './broadcast.ts';
 import type { SenderContext } from './context.ts';
 import { type Attempt, type Entry, isInFlight, newestAttempt } from './entry.ts';
-import type { Guard } from './insert.ts';
+import { type Guard, JournalUnknown } from './insert.ts';
 import type { Fees } from './fees.ts';
 import { isNotOurs } from './journal.ts';
 import { NO_ANSWER, type Preparation, prepare, prepareNow } from './prepare.ts';
@@ -28,6 +29,9 @@ const CONCURRENT = 16;
 const BUSY_PAUSE_MS = 500;
 const RELEASED_PAUSE_MS = 500;
 const LONGEST_RETRY_MS = 2_000;
+/** A commit whose answer was lost may come after the next look. */
+const IN_DOUBT_MS = 2_000;
+const LOOK_MS = 100;
 
 export class Dispatcher {
   readonly #context: SenderContext;
@@ -122,7 +126,7 @@ export class Dispatcher {
     let held: Entry | null = null;
     try {
       const attempt = await this.#broadcaster.first(intent, wallet, nonce, gas, fees);
-      if (attempt === null) return 'later';
+      if (attempt === null || this.#stopped) return 'later';
       const inserted = await this.#insertOrTake(intent, guard, attempt);
       if (inserted !== null && holds(inserted.entry, wallet, nonce)) held = inserted.entry;
       if (held === null || inserted?.created !== true) return inserted;
@@ -141,26 +145,55 @@ export class Dispatcher {
     }
   }
 
-  /** A store that did not answer in time may have written it: then it is work like any other, and its nonce is held. */
+  /** What a store wrote that did not say so is work like any other, and its nonce is held. */
   async #insertOrTake(
     intent: Intent,
     guard: Guard | undefined,
     attempt: Attempt,
   ): Promise<{ created: boolean; entry: Entry } | null> {
-    const { journal } = this.#context;
+    let inDoubt = false;
+    const onDoubt = (): void => {
+      inDoubt = true;
+    };
     try {
-      return await journal.insert(intent, guard, attempt);
+      return await this.#context.journal.insert(intent, guard, { attempt, onDoubt });
     } catch (error) {
-      if (isNotOurs(error)) throw error;
-      const entry = await journal.take(intent.key).catch(() => null);
+      if (isNotOurs(error) || !inDoubt) throw error;
+      const entry = await this.#lookFor(intent.key);
       if (entry === null) throw error;
       return { created: false, entry };
     }
   }
 
+  /**
+   * The row whose commit failed, where it is there all the same; it may come a moment later.
+   * @throws JournalUnknown where the store does not say
+   */
+  async #lookFor(key: string): Promise<Entry | null> {
+    const { journal, clock } = this.#context;
+    const until = clock() + IN_DOUBT_MS;
+    for (;;) {
+      const looked = await journal.take(key).then(
+        (entry) => ({ entry }),
+        () => null,
+      );
+      if (looked !== null && looked.entry !== null) return looked.entry;
+      if (clock() >= until) {
+        if (looked === null) throw new JournalUnknown(key);
+        return null;
+      }
+      await delay(LOOK_MS);
+    }
+  }
+
+  /** Starts nothing more, and sends nothing more of what is being written. */
+  halt(): void {
+    this.#stopped = true;
+  }
+
   /** Starts nothing more; resolves when what was started has reached a durable state. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.halt();
     await Promise.all(this.#running.values());
   }
 

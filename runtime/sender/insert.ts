@@ -4,6 +4,7 @@
  */
 import { randomInt } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
+import type { Address } from 'viem';
 import { fenced } from '../store/fenced.ts';
 import type { Fence } from '../store/lead.ts';
 import { applyEvent, type Attempt, type Entry } from './entry.ts';
@@ -55,8 +56,23 @@ export class JournalConflict extends Error {
   }
 }
 
+/** It was under way when the store failed, which does not say since whether it is there. Fatal: a restart finds out. */
+export class JournalUnknown extends Error {
+  constructor(key: string) {
+    super(`whether intent ${key} is in the journal cannot be found out`);
+    this.name = 'JournalUnknown';
+  }
+}
+
+/** Signed bytes that are written with their intent. */
+export type Signed = {
+  attempt: Attempt;
+  /** Told before a fault is thrown that came with the commit: the row may be there, or come yet. */
+  onDoubt: () => void;
+};
+
 /**
- * @param asked.attempt signed bytes, which are written with it: it begins as their claim of their nonce
+ * @param asked.signed written with it: it begins as their claim of their nonce
  * @throws JournalConflict where another row holds that nonce, which the caller knew to be free
  */
 export async function insertIntent(
@@ -67,10 +83,12 @@ export async function insertIntent(
     intent: Intent;
     now: number;
     guard?: Guard | undefined;
-    attempt?: Attempt | undefined;
+    signed?: Signed | undefined;
   },
 ): Promise<Inserted> {
-  const { intent, now, guard, attempt } = asked;
+  const { intent, now, guard, signed } = asked;
+  const attempt = signed?.attempt;
+  let isCommitting = false;
   const work = async (trx: Transaction<SenderTables>): Promise<Inserted> => {
     if (guard !== undefined && !(await guard(trx))) return { tag: 'vetoed' };
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
@@ -87,10 +105,11 @@ export async function insertIntent(
             .values(attemptRowOf(intent.key, attempt))
             .execute();
         }
+        isCommitting = true;
         return { tag: 'created', entry };
       }
       if (await isKnown(trx, intent.key)) return { tag: 'known' };
-      if (attempt !== undefined && (await isHeld(trx, attempt))) {
+      if (attempt !== undefined && (await isHeld(trx, attempt.wallet, attempt.nonce))) {
         throw new JournalConflict(intent.key);
       }
       sequence.clash();
@@ -98,7 +117,13 @@ export async function insertIntent(
     throw new Error(`no sequence number was free for intent ${intent.key}`);
   };
   // A guard may write too.
-  return await fenced(db, fence, work, { single: guard === undefined && attempt === undefined });
+  const single = guard === undefined && attempt === undefined;
+  try {
+    return await fenced(db, fence, work, { single });
+  } catch (error) {
+    if (isCommitting) signed?.onDoubt();
+    throw error;
+  }
 }
 
 async function isKnown(trx: Transaction<SenderTables>, key: string): Promise<boolean> {
@@ -110,11 +135,13 @@ async function isKnown(trx: Transaction<SenderTables>, key: string): Promise<boo
   return row !== undefined;
 }
 
-async function isHeld(
-  trx: Transaction<SenderTables>,
-  { wallet, nonce }: Attempt,
+/** Whether a row holds this nonce. */
+export async function isHeld(
+  db: Kysely<SenderTables>,
+  wallet: Address,
+  nonce: number,
 ): Promise<boolean> {
-  const row = await trx
+  const row = await db
     .selectFrom('sender_intent')
     .select('key')
     .where('wallet', '=', wallet)

@@ -33,6 +33,7 @@ const claim = (nonce: number, hash: Hex): EntryEvent => ({
   nonce,
   attempt: attemptAt(nonce, hash),
 });
+const signedAs = (attempt: Attempt) => ({ attempt, onDoubt: () => undefined });
 const intentOf = (key: string) =>
   ({ key, kind: 'test', to: WALLET, data: '0x', value: 0n }) as const;
 
@@ -66,25 +67,29 @@ test('a claim and its bytes are one: where the bytes cannot be written, the nonc
 
 test('an intent that comes with its bytes is one write: where any of it cannot be written, none of it is', async () => {
   const guard = async (): Promise<boolean> => true;
-  const first = await journal.insert(intentOf('b'), guard, attemptAt(0, '0xaa'));
+  const first = await journal.insert(intentOf('b'), guard, signedAs(attemptAt(0, '0xaa')));
   expect(first).toMatchObject({ created: true, entry: { phase: 'signed', nonce: 0, version: 2 } });
   expect(await unheard.load('b')).toMatchObject({ phase: 'signed', attempts: [{ hash: '0xaa' }] });
   // Bytes that another intent has.
-  await expect(journal.insert(intentOf('c'), guard, attemptAt(1, '0xaa'))).rejects.toThrow(
-    /UNIQUE/,
-  );
+  await expect(
+    journal.insert(intentOf('c'), guard, signedAs(attemptAt(1, '0xaa'))),
+  ).rejects.toThrow(/UNIQUE/);
   // A nonce that the store says another one holds.
-  const second = unheard.insert(intentOf('d'), guard, attemptAt(0, '0xab'));
+  const second = unheard.insert(intentOf('d'), guard, signedAs(attemptAt(0, '0xab')));
   await expect(second).rejects.toThrow(JournalConflict);
-  expect(await unheard.insert(intentOf('e'), async () => false, attemptAt(1, '0xac'))).toBeNull();
+  expect(
+    await unheard.insert(intentOf('e'), async () => false, signedAs(attemptAt(1, '0xac'))),
+  ).toBeNull();
   for (const key of ['c', 'd', 'e']) expect(await unheard.load(key)).toBeNull();
   const attempts = await store.db.selectFrom('sender_attempt').select('hash').execute();
   expect(attempts).toEqual([{ hash: '0xaa' }]);
 });
 
 test('an intent that comes with its bytes once more is the one that stands', async () => {
-  await unheard.insert(intentOf('b'), undefined, attemptAt(0, '0xaa'));
-  expect(await journal.insert(intentOf('b'), undefined, attemptAt(1, '0xab'))).toMatchObject({
+  await unheard.insert(intentOf('b'), undefined, signedAs(attemptAt(0, '0xaa')));
+  expect(
+    await journal.insert(intentOf('b'), undefined, signedAs(attemptAt(1, '0xab'))),
+  ).toMatchObject({
     created: false,
     entry: { phase: 'signed', nonce: 0, attempts: [{ hash: '0xaa' }] },
   });

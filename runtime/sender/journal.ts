@@ -8,14 +8,26 @@ import type { Address, Hex } from 'viem';
 import { inTurnByKey } from '../in-turn.ts';
 import { fenced } from '../store/fenced.ts';
 import { type Fence, Overtaken, unfenced } from '../store/lead.ts';
-import { applyEvent, type Attempt, type Entry, type EntryEvent, isFinal } from './entry.ts';
-import { type Guard, insertIntent, JournalConflict, Sequence } from './insert.ts';
+import { applyEvent, type Entry, type EntryEvent, isFinal } from './entry.ts';
+import {
+  type Guard,
+  insertIntent,
+  isHeld,
+  JournalConflict,
+  JournalUnknown,
+  Sequence,
+  type Signed,
+} from './insert.ts';
 import { attemptRowOf, changingColumnsOf, entryOf, type SenderTables } from './tables.ts';
 import type { Intent } from './types.ts';
 
 /** Whether the journal is another process's: nothing may be sent after it, whatever was going on. */
 export function isNotOurs(error: unknown): boolean {
-  return error instanceof JournalConflict || error instanceof Overtaken;
+  return (
+    error instanceof JournalConflict ||
+    error instanceof JournalUnknown ||
+    error instanceof Overtaken
+  );
 }
 
 export type JournalListener = (entry: Entry) => void;
@@ -78,12 +90,12 @@ export class Journal {
   async insert(
     intent: Intent,
     guard: Guard | undefined,
-    attempt?: Attempt,
+    signed?: Signed,
   ): Promise<{ created: boolean; entry: Entry } | null>;
   async insert(
     intent: Intent,
     guard?: Guard,
-    attempt?: Attempt,
+    signed?: Signed,
   ): Promise<{ created: boolean; entry: Entry } | null> {
     return await this.#inTurn(intent.key, async () => {
       const known = this.#active.get(intent.key);
@@ -93,7 +105,7 @@ export class Journal {
         intent,
         now,
         guard,
-        attempt,
+        signed,
       });
       if (inserted.tag === 'vetoed') return null;
       if (inserted.tag === 'created') {
@@ -244,7 +256,16 @@ export class Journal {
         await trx.insertInto('sender_attempt').values(attemptRowOf(key, attempt)).execute();
       }
     };
-    await fenced(this.#db, this.#fence, work, { single: attempt === undefined });
+    try {
+      await fenced(this.#db, this.#fence, work, { single: attempt === undefined });
+    } catch (error) {
+      // A nonce that another row holds was free for all that this process knows.
+      if (event.type === 'claimed' && !isNotOurs(error)) {
+        const isTaken = await isHeld(this.#db, event.wallet, event.nonce).catch(() => false);
+        if (isTaken) throw new JournalConflict(key);
+      }
+      throw error;
+    }
   }
 
   async #attemptsOf(

@@ -34,6 +34,7 @@ import {
   isFinal,
   isInFlight,
   isSubmitted,
+  newestAttempt,
   publicState,
   refusal,
   storedIntent,
@@ -170,7 +171,8 @@ class OneSender<DB extends SenderTables> implements Sender {
     const inserted =
       known === null
         ? await this.#inserted(intent, options.guard)
-        : { created: false, entry: (await journal.take(intent.key)) ?? known };
+        : { created: false, entry: (await this.#takeOn(intent.key)) ?? known };
+    if (inserted === 'stopping') return refusal('stopping', 'the sender takes no new intents');
     if (inserted === null) return refusal('withdrawn', 'its caller took it back');
     const { created, entry } = inserted;
     if (created) this.#context.onDurablePoint('inserted');
@@ -183,6 +185,20 @@ class OneSender<DB extends SenderTables> implements Sender {
     const last = await journal.load(intent.key);
     if (last === null) throw new Error(`intent ${intent.key} vanished from the journal`);
     return publicState(last);
+  }
+
+  /** Takes on the row of a key, and the nonce that it holds. */
+  async #takeOn(key: string): Promise<Entry | null> {
+    const { journal, wallets } = this.#context;
+    const entry = await journal.take(key);
+    if (entry === null || entry.wallet === null || entry.nonce === null) return entry;
+    const attempt = newestAttempt(entry);
+    if (!isInFlight(entry.phase) || attempt === null) return entry;
+    const wallet = wallets.of(entry.wallet);
+    if (wallet.book.take(entry.nonce, key)) {
+      wallet.setCost(entry.nonce, attempt.gas * attempt.maxFee + entry.intent.value);
+    }
+    return entry;
   }
 
   async freshen(): Promise<void> {
@@ -201,15 +217,18 @@ class OneSender<DB extends SenderTables> implements Sender {
   async #inserted(
     intent: Intent,
     guard: SubmitOptions['guard'],
-  ): Promise<{ created: boolean; entry: Entry } | null> {
+  ): Promise<{ created: boolean; entry: Entry } | null | 'stopping'> {
     try {
       const signed = await this.#dispatcher.insertSigned(intent, guard);
-      return signed === 'later' ? await this.#context.journal.insert(intent, guard) : signed;
+      if (signed !== 'later') return signed;
+      // It may have waited for its turn until the end.
+      if (this.#state !== 'running') return 'stopping';
+      return await this.#context.journal.insert(intent, guard);
     } catch (error) {
       if (isNotOurs(error)) this.#fail(error);
       else {
         // A store that did not answer in time may have written it: then it is work like any other.
-        const entry = await this.#context.journal.take(intent.key).catch(() => null);
+        const entry = await this.#takeOn(intent.key).catch(() => null);
         if (entry !== null) return { created: false, entry };
       }
       throw error;
@@ -283,7 +302,7 @@ class OneSender<DB extends SenderTables> implements Sender {
     this.#wake?.();
     await this.#dispatcher.stop();
     await this.#loop;
-    this.#waits.wakeAll();
+    this.#waits.end();
     if ('urls' in this.#deps.rpc) this.#context.rpc.close();
     if (open()) logger.info({ left: journal.activeCount }, 'stopped; the journal carries the rest');
   }
@@ -397,7 +416,8 @@ class OneSender<DB extends SenderTables> implements Sender {
       this.#context.logger.fatal({ err: error }, 'the sender stops: its journal is not its own');
     }
     this.#state = 'stopped';
-    this.#waits.wakeAll();
+    this.#dispatcher.halt();
+    this.#waits.end();
     this.#wake?.();
     this.#deps.onFatal?.(error);
   }

@@ -8,6 +8,7 @@ const MOST_WAITERS = 20_000;
 export class Waits {
   readonly #waiters = new Map<string, Set<Waiter>>();
   #count = 0;
+  #ended = false;
 
   /** Wakes whoever waits for this. */
   notify(entry: Entry): void {
@@ -21,7 +22,7 @@ export class Waits {
   /** Resolves when a notified entry satisfies `reached`, becomes final, or the time has passed. */
   async until(key: string, reached: (entry: Entry) => boolean, timeoutMs: number): Promise<void> {
     // Past the bound a caller is answered at once with what holds now.
-    if (timeoutMs <= 0 || this.#count >= MOST_WAITERS) return;
+    if (timeoutMs <= 0 || this.#ended || this.#count >= MOST_WAITERS) return;
     await new Promise<void>((resolve) => {
       const waiting = this.#waiters.get(key) ?? new Set<Waiter>();
       this.#waiters.set(key, waiting);
@@ -49,7 +50,9 @@ export class Waits {
     return [...this.#waiters.keys()];
   }
 
-  wakeAll(): void {
+  /** Wakes everybody, now and from now on. */
+  end(): void {
+    this.#ended = true;
     for (const waiting of this.#waiters.values()) {
       for (const waiter of waiting) waiter.wake();
     }

@@ -39,7 +39,7 @@ export class JournalWatch {
   /** Ends all waits. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#waits.wakeAll();
+    this.#waits.end();
     await this.#polling;
   }
 
