@@ -30,13 +30,14 @@ vi.mock('../../runtime/sender/insert.ts', async (original) => {
     },
   };
 });
-const { take } = Journal.prototype;
+type Look = (this: Journal, key: string) => ReturnType<Journal['take']>;
+const look = Reflect.get(Journal.prototype, 'take') as Look;
 vi.spyOn(Journal.prototype, 'take').mockImplementation(async function (this: Journal, key) {
   if (lost.looks > 0) {
     lost.looks -= 1;
     throw new Error('connect ECONNREFUSED');
   }
-  return await take.call(this, key);
+  return await look.call(this, key);
 });
 
 let bench: Bench;
