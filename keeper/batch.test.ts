@@ -15,6 +15,7 @@ import { createJournal } from './journal/journal.ts';
 import { type StoreTables, storeMigrations } from './journal/migrations.ts';
 import { createMemories } from './memory.ts';
 import { createKeeperMetrics } from './metrics.ts';
+import { createBatchGas } from './policy/batch-gas.ts';
 import { PATIENCE_RULES } from './policy/patience.ts';
 import type { Fill } from './work.ts';
 
@@ -35,11 +36,13 @@ let store: Store<StoreTables>;
 let context: KeeperContext;
 let simulated: Call[];
 let sent: Pick<Intent, 'to' | 'data'>[];
+let limits: (bigint | undefined)[];
 let answer: Simulation;
 
 beforeEach(async () => {
   simulated = [];
   sent = [];
+  limits = [];
   answer = { tag: 'passed', gainUsdg: FEE, returned: pad('0x0f4240'), gas: GAS };
   store = await openStore<StoreTables>({ url: 'file::memory:', migrations: storeMigrations });
   const journal = createJournal(store.db, () => NOW);
@@ -51,6 +54,7 @@ beforeEach(async () => {
     executor: WALLET,
     multicall3: MULTICALL,
     batchMax: 10,
+    batchGas: createBatchGas(),
     submitTimeoutMs: 1_000,
     dryRun: false,
     now: () => NOW,
@@ -69,8 +73,9 @@ beforeEach(async () => {
     } as unknown as KeeperContext['simulator'],
     sender: {
       status: () => ({ wallets: [{ address: WALLET, usable: true }] }),
-      submit: async ({ to, data }: Intent) => {
+      submit: async ({ to, data, gas }: Intent) => {
         sent.push({ to, data });
+        limits.push(gas);
         return { tag: 'queued' };
       },
     } as unknown as KeeperContext['sender'],
@@ -122,6 +127,25 @@ test('what was simulated one behind another goes out so, without being simulated
   await send(inRun(2, 0, 1));
   expect(simulated).toHaveLength(0);
   expect(numbers()).toEqual([[1, 2, 3]]);
+});
+
+test('a batch asks for what such batches use and the headroom over it, and never for less than its estimates', async () => {
+  const { gasLimitHeadroomBps } = context.rules;
+  const sum = 3n * GAS;
+  const over = (gas: bigint): bigint => gas + (gas * gasLimitHeadroomBps + 9_999n) / 10_000n;
+  const learn = (name: string, gasUsed: bigint): void => {
+    for (const batch of [1, 2, 3]) {
+      context.batchGas.sent(`${name}${batch}`, sum);
+      context.batchGas.mined(`${name}${batch}`, gasUsed, true);
+    }
+  };
+  await send(inRun(0, 1, 2));
+  learn('cheap', sum / 10n);
+  await send(inRun(0, 1, 2));
+  learn('dear', (sum * 9n) / 10n);
+  await send(inRun(0, 1, 2));
+  const dear = over((sum * 9n) / 10n);
+  expect(limits).toEqual([over(sum), sum, dear > sum ? dear : sum]);
 });
 
 test('what was simulated so a while ago is simulated again', async () => {

@@ -144,6 +144,12 @@ async function gainTogether(
   return simulation.gainUsdg;
 }
 
+/** With headroom over what such batches use, and never less than the members' own estimates together. */
+function limitOf(sum: bigint, { batchGas, rules }: KeeperContext): bigint {
+  const limit = withHeadroom(batchGas.expected(sum), rules);
+  return limit > sum ? limit : sum;
+}
+
 type SentBatch = { opened: readonly NewAttempt[]; state: IntentState };
 
 /** What became of it; null when these are better sent apart: then nothing was sent. */
@@ -175,6 +181,7 @@ async function sendBatch(
     expectedUsdg: each,
     carrier: { key: carrier, index, members: members.length },
   }));
+  context.batchGas.sent(carrier, gasBound);
   const state = await sender.submit(
     {
       key: carrier,
@@ -182,7 +189,7 @@ async function sendBatch(
       to: multicall3,
       data: encodeBatch(members, true),
       value: 0n,
-      gas: withHeadroom(gasBound, rules),
+      gas: limitOf(gasBound, context),
       notAfter: Number(world.timestamp + SEND_WITHIN_SECONDS),
       maxFeePerGas: profit.maxFeePerGas,
       meta: { members: members.length },

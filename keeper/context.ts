@@ -10,6 +10,7 @@ import type { ForeignGuard } from './foreign-guard.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Memories } from './memory.ts';
 import type { KeeperMetrics } from './metrics.ts';
+import type { BatchGas } from './policy/batch-gas.ts';
 import type { BreakerRules } from './policy/breaker.ts';
 import type { FillRules } from './policy/fill.ts';
 import type { PatienceRules } from './policy/patience.ts';
@@ -40,6 +41,8 @@ export type KeeperContext = {
   multicall3: Address;
   /** Most fills in one transaction; 1: each by itself. */
   batchMax: number;
+  /** What such transactions use. */
+  batchGas: BatchGas;
   /** Told when work of a source paid less than the source had promised. */
   distrust: (source: number, what: string) => void;
   /** Decides and journals, but sends nothing. */

@@ -12,6 +12,7 @@ import { type StoreTables, storeMigrations } from './journal/migrations.ts';
 import { createMemories } from './memory.ts';
 import { createKeeperMetrics } from './metrics.ts';
 import { settleAttempts } from './outcome.ts';
+import { createBatchGas } from './policy/batch-gas.ts';
 import { isLoss } from './policy/breaker.ts';
 import { PATIENCE_RULES } from './policy/patience.ts';
 
@@ -68,6 +69,7 @@ beforeEach(async () => {
     executor: EXECUTOR,
     usdg: USDG,
     now: Date.now,
+    batchGas: createBatchGas(),
     sender: {
       get: async () => ({ intent: {}, state, createdAt: 0, updatedAt: 0 }),
     } as unknown as KeeperContext['sender'],

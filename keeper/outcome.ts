@@ -164,6 +164,9 @@ async function recordIncluded(
   let feeUsdg = isAnother ? null : attempt.feeUsdg;
   const told = feeUsdg === null ? await readTold(context, attempt, included) : null;
   if (told !== null) feeUsdg = told.feeUsdg;
+  if (told !== null && carrier !== null && included.tag === 'mined') {
+    context.batchGas.mined(carrier.key, included.gasUsed, told.done);
+  }
   const feeKnown = feeUsdg !== null;
   // A member of a batch may have failed by itself; once that is known it stays known.
   const failedInside =

@@ -13,6 +13,7 @@ import { type StoreTables, storeMigrations } from './journal/migrations.ts';
 import { createMemories } from './memory.ts';
 import { createKeeperMetrics } from './metrics.ts';
 import { settleAttempts } from './outcome.ts';
+import { createBatchGas } from './policy/batch-gas.ts';
 import { PATIENCE_RULES } from './policy/patience.ts';
 import { send, type Terms } from './send.ts';
 import { type CoverWork, workKeyOf } from './work.ts';
@@ -66,6 +67,7 @@ beforeEach(async () => {
     memories: createMemories({ journal, rules: PATIENCE_RULES, capacity: 1_000, now }),
     executor: WALLET,
     batchMax: 1,
+    batchGas: createBatchGas(),
     submitTimeoutMs: SUBMIT_MS,
     dryRun: false,
     now,

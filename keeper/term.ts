@@ -36,6 +36,7 @@ import { type Loop, startLoop } from './loop.ts';
 import { createMemories } from './memory.ts';
 import type { KeeperMetrics } from './metrics.ts';
 import { settleAttempts } from './outcome.ts';
+import { createBatchGas } from './policy/batch-gas.ts';
 import { PATIENCE_RULES } from './policy/patience.ts';
 import { policyOf } from './rules.ts';
 import { createSource } from './source/job-source.ts';
@@ -322,6 +323,7 @@ function contextOf(
       now: steadyNow,
     }),
     dutyTurn: inTurn(),
+    batchGas: createBatchGas(),
     foreign: createForeignGuard({
       journal,
       rules: policy.breaker,

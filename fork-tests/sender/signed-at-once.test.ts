@@ -30,8 +30,10 @@ vi.mock('../../runtime/sender/insert.ts', async (original) => {
     },
   };
 });
-type Look = (this: Journal, key: string) => ReturnType<Journal['take']>;
-const look = Reflect.get(Journal.prototype, 'take') as Look;
+const look: (this: Journal, key: string) => ReturnType<Journal['take']> = Reflect.get(
+  Journal.prototype,
+  'take',
+);
 vi.spyOn(Journal.prototype, 'take').mockImplementation(async function (this: Journal, key) {
   if (lost.looks > 0) {
     lost.looks -= 1;

@@ -17,6 +17,7 @@ import { createJournal } from '../journal/journal.ts';
 import type { StoreTables } from '../journal/migrations.ts';
 import { createMemories } from '../memory.ts';
 import { createKeeperMetrics } from '../metrics.ts';
+import { createBatchGas } from '../policy/batch-gas.ts';
 import { PATIENCE_RULES } from '../policy/patience.ts';
 import { policyOf } from '../rules.ts';
 import { createReplaySender } from './replay-sender.ts';
@@ -66,6 +67,7 @@ export function replayContext(given: {
       logger,
       now,
     }),
+    batchGas: createBatchGas(),
     dutyTurn: (work) => work(),
     foreign: createForeignGuard({
       journal,
