@@ -30,7 +30,7 @@ export const keeperOptions = z.object({
   }),
   KEEPER_POLL_MS: option(intOption(100, 60_000).default(1_000), {
     description:
-      'Time between the end of one tick and the start of the next, in milliseconds; an API that tells of other due jobs is looked at at once.',
+      'Time between the end of one tick and the start of the next, in milliseconds; an API that tells of other due jobs is looked at at once, and no more than once a second while all that it listed is under way.',
     example: '1000',
   }),
   KEEPER_SOURCE_TIMEOUT_MS: option(intOption(100, 60_000).default(5_000), {
