@@ -129,23 +129,24 @@ test('what was simulated one behind another goes out so, without being simulated
   expect(numbers()).toEqual([[1, 2, 3]]);
 });
 
-test('a batch asks for what such batches use and the headroom over it, and never for less than its estimates', async () => {
-  const { gasLimitHeadroomBps } = context.rules;
+test('a batch asks for what such batches need and the headroom over it, and always for more than its estimates', async () => {
   const sum = 3n * GAS;
-  const over = (gas: bigint): bigint => gas + (gas * gasLimitHeadroomBps + 9_999n) / 10_000n;
-  const learn = (name: string, gasUsed: bigint): void => {
+  const over = (gas: bigint): bigint =>
+    gas + (gas * context.rules.gasLimitHeadroomBps + 9_999n) / 10_000n;
+  const learn = (name: string, baskets: string, gasUsed: bigint): void => {
     for (const batch of [1, 2, 3]) {
-      context.batchGas.sent(`${name}${batch}`, sum);
+      context.batchGas.sent(`${name}${batch}`, baskets, sum);
       context.batchGas.mined(`${name}${batch}`, gasUsed, true);
     }
   };
+  learn('others', 'sell:0xb1', sum / 10n);
   await send(inRun(0, 1, 2));
-  learn('cheap', sum / 10n);
+  const baskets = `sell:${fillFor(1).data.length}`;
+  learn('cheap', baskets, sum / 10n);
   await send(inRun(0, 1, 2));
-  learn('dear', (sum * 9n) / 10n);
+  learn('dear', baskets, (sum * 64n) / 100n);
   await send(inRun(0, 1, 2));
-  const dear = over((sum * 9n) / 10n);
-  expect(limits).toEqual([over(sum), sum, dear > sum ? dear : sum]);
+  expect(limits).toEqual([over(sum), (sum * 11n) / 10n, over((sum * 80n) / 100n)]);
 });
 
 test('what was simulated so a while ago is simulated again', async () => {

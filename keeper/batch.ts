@@ -144,11 +144,25 @@ async function gainTogether(
   return simulation.gainUsdg;
 }
 
-/** With headroom over what such batches use, and never less than the members' own estimates together. */
-function limitOf(sum: bigint, { batchGas, rules }: KeeperContext): bigint {
-  const limit = withHeadroom(batchGas.expected(sum), rules);
-  return limit > sum ? limit : sum;
+/** Over the members' own estimates together there is always so much, basis points: not all of them share their pools. */
+const LEAST_HEADROOM_BPS = 1_000n;
+
+/** With headroom over what such batches need. */
+function limitOf(
+  members: readonly Ready[],
+  sum: bigint,
+  { batchGas, rules }: KeeperContext,
+): bigint {
+  const limit = withHeadroom(batchGas.expected(basketsOf(members), sum), rules);
+  const least = sum + (sum * LEAST_HEADROOM_BPS) / 10_000n;
+  return limit > least ? limit : least;
 }
+
+/** Which baskets these trade, each once; of what is listed without a basket, its calldata's length. */
+const basketsOf = (members: readonly Ready[]): string =>
+  [...new Set(members.map(({ work }) => `${work.type}:${work.vault ?? work.data.length}`))]
+    .toSorted()
+    .join();
 
 type SentBatch = { opened: readonly NewAttempt[]; state: IntentState };
 
@@ -181,7 +195,7 @@ async function sendBatch(
     expectedUsdg: each,
     carrier: { key: carrier, index, members: members.length },
   }));
-  context.batchGas.sent(carrier, gasBound);
+  context.batchGas.sent(carrier, basketsOf(members), gasBound);
   const state = await sender.submit(
     {
       key: carrier,
@@ -189,7 +203,7 @@ async function sendBatch(
       to: multicall3,
       data: encodeBatch(members, true),
       value: 0n,
-      gas: limitOf(gasBound, context),
+      gas: limitOf(members, gasBound, context),
       notAfter: Number(world.timestamp + SEND_WITHIN_SECONDS),
       maxFeePerGas: profit.maxFeePerGas,
       meta: { members: members.length },

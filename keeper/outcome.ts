@@ -164,7 +164,10 @@ async function recordIncluded(
   let feeUsdg = isAnother ? null : attempt.feeUsdg;
   const told = feeUsdg === null ? await readTold(context, attempt, included) : null;
   if (told !== null) feeUsdg = told.feeUsdg;
-  if (told !== null && carrier !== null && included.tag === 'mined') {
+  if (carrier !== null && included.tag === 'reverted') {
+    // As a whole: nothing else than its gas can fail it.
+    context.batchGas.mined(carrier.key, included.gasUsed, false);
+  } else if (carrier !== null && told !== null) {
     context.batchGas.mined(carrier.key, included.gasUsed, told.done);
   }
   const feeKnown = feeUsdg !== null;

@@ -194,7 +194,8 @@ describe('an intent whose gas is known', () => {
     const first = sender.submit(intentFor('c', { gas: GAS, from: two }), { guard });
     const behind = sender.submit(intentFor('d', { gas: GAS, from: two }), { guard });
     const conflicting = sender.submit(intentFor('b', { gas: GAS, from: one }));
-    await Promise.allSettled([first, behind, conflicting]);
+    const queued = sender.submit(intentFor('e', { from: two }), { timeoutMs: 1_000 });
+    await Promise.allSettled([first, behind, conflicting, queued]);
     expect(bench.fatal).toMatchObject([{ name: 'JournalConflict' }]);
     await observe(300);
     const executed = await executions(anvil.url);

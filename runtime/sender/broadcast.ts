@@ -64,8 +64,15 @@ export class Broadcaster {
   /** One note per intent in flight; removed when it leaves flight. */
   readonly #notes = new Map<string, SendNote>();
 
+  #hasEnded = false;
+
   constructor(context: SenderContext) {
     this.#context = context;
+  }
+
+  /** For good: nothing is signed or sent any more, whoever asks. */
+  end(): void {
+    this.#hasEnded = true;
   }
 
   note(key: string): SendNote {
@@ -179,7 +186,7 @@ export class Broadcaster {
     intent: Intent,
     { wallet, nonce, role, gas, fees }: Signing,
   ): Promise<Attempt | null> {
-    if (wallet.account === null) return null;
+    if (wallet.account === null || this.#hasEnded) return null;
     const execute = role === 'execute';
     let raw: Hex;
     try {
@@ -213,14 +220,14 @@ export class Broadcaster {
   /** Sends the newest bytes to the first endpoint that takes them. @throws Overtaken before anything is sent */
   async send(entry: Entry, wallet: Wallet): Promise<SendOutcome> {
     const attempt = newestAttempt(entry);
-    if (attempt === null) return 'held';
+    if (attempt === null || this.#hasEnded) return 'held';
     const { fence, rpc } = this.#context;
     if (!fence.holds()) throw new Overtaken();
     const note = this.note(entry.key);
     note.sending = true;
     let answers: readonly RpcAnswer[];
     try {
-      answers = await rpc.untilResult(sendCall(attempt), () => fence.holds());
+      answers = await rpc.untilResult(sendCall(attempt), () => fence.holds() && !this.#hasEnded);
     } finally {
       note.sending = false;
     }
@@ -248,6 +255,7 @@ export class Broadcaster {
     if (!this.#context.fence.holds()) throw new Overtaken();
     this.#context.metrics.event('rebroadcast');
     this.#context.logger.debug({ count: due.length }, 'sending the same bytes again');
+    if (this.#hasEnded) return;
     const answers = await this.#context.rpc.everywhere(due.map(({ attempt }) => sendCall(attempt)));
     for (const [index, { entry, attempt }] of due.entries()) {
       const wallet = this.#context.wallets.of(attempt.wallet);

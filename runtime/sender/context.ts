@@ -33,6 +33,8 @@ export type DurablePoint = (typeof DURABLE_POINTS)[number];
 export type SenderContext = {
   readonly rpc: Rpc;
   readonly journal: Journal;
+  /** Whether a commit whose answer was lost may come after the next look. */
+  readonly commitsLate: boolean;
   /** Asked before every broadcast: a process that no longer leads sends nothing more, not even what it has stored. */
   readonly fence: Fence;
   readonly wallets: Wallets;

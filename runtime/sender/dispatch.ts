@@ -166,18 +166,18 @@ export class Dispatcher {
   }
 
   /**
-   * The row whose commit failed, where it is there all the same; it may come a moment later.
+   * The row whose commit failed, where it is there all the same; in PostgreSQL it may come a moment later.
    * @throws JournalUnknown where the store does not say
    */
   async #lookFor(key: string): Promise<Entry | null> {
-    const { journal, clock } = this.#context;
+    const { journal, clock, commitsLate } = this.#context;
     const until = clock() + IN_DOUBT_MS;
     for (;;) {
       const looked = await journal.take(key).then(
         (entry) => ({ entry }),
         () => null,
       );
-      if (looked !== null && looked.entry !== null) return looked.entry;
+      if (looked !== null && (looked.entry !== null || !commitsLate)) return looked.entry;
       if (clock() >= until) {
         if (looked === null) throw new JournalUnknown(key);
         return null;

@@ -40,6 +40,7 @@ import {
   storedIntent,
 } from './entry.ts';
 import { Head } from './head.ts';
+import { JournalUnknown } from './insert.ts';
 import { checkedIntent, sameTerms } from './intent.ts';
 import { isNotOurs, Journal } from './journal.ts';
 import { createSenderMetrics } from './metrics.ts';
@@ -131,6 +132,7 @@ class OneSender<DB extends SenderTables> implements Sender {
       rpc: 'urls' in deps.rpc ? rpcOf(deps.rpc, deps.chainId, logger) : deps.rpc,
       // The sender's tables are part of the process's own; kysely's types do not narrow by themselves.
       journal: new Journal(deps.store.db as unknown as Kysely<SenderTables>, clock, fence),
+      commitsLate: deps.store.dialect === 'postgres',
       fence,
       wallets: new Wallets(deps.wallets, deps.settings.maxInFlightPerWallet, deps.namedOnly),
       head: new Head(),
@@ -412,10 +414,14 @@ class OneSender<DB extends SenderTables> implements Sender {
     if (this.#state === 'stopped') return;
     if (error instanceof Overtaken) {
       this.#context.logger.warn('the sender stops: this process no longer leads');
+    } else if (error instanceof JournalUnknown) {
+      const what = 'the sender stops: its journal does not say what is in it';
+      this.#context.logger.fatal({ err: error }, what);
     } else {
       this.#context.logger.fatal({ err: error }, 'the sender stops: its journal is not its own');
     }
     this.#state = 'stopped';
+    this.#broadcaster.end();
     this.#dispatcher.halt();
     this.#waits.end();
     this.#wake?.();
