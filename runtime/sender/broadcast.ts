@@ -251,11 +251,10 @@ export class Broadcaster {
         return attempt === null ? [] : [{ entry, attempt }];
       })
       .slice(0, RESENDS_PER_TICK);
-    if (due.length === 0) return;
+    if (due.length === 0 || this.#hasEnded) return;
     if (!this.#context.fence.holds()) throw new Overtaken();
     this.#context.metrics.event('rebroadcast');
     this.#context.logger.debug({ count: due.length }, 'sending the same bytes again');
-    if (this.#hasEnded) return;
     const answers = await this.#context.rpc.everywhere(due.map(({ attempt }) => sendCall(attempt)));
     for (const [index, { entry, attempt }] of due.entries()) {
       const wallet = this.#context.wallets.of(attempt.wallet);
