@@ -94,3 +94,33 @@ test('an intent that comes with its bytes once more is the one that stands', asy
     entry: { phase: 'signed', nonce: 0, attempts: [{ hash: '0xaa' }] },
   });
 });
+
+test('a fault of the commit leaves in doubt whether the row is there, a fault before it does not', async () => {
+  /** Commits, and does not say so. */
+  const silent = new Proxy(store.db, {
+    get: (db, name) => {
+      if (name === 'transaction') {
+        return () => ({
+          execute: async (work: never) => {
+            await db.transaction().execute(work);
+            throw new Error('the answer is lost');
+          },
+        });
+      }
+      const value: unknown = Reflect.get(db, name);
+      return typeof value === 'function' ? (value.bind(db) as unknown) : value;
+    },
+  });
+  const unsure = new Journal(silent, () => 1);
+  let doubts = 0;
+  const signed = { attempt: attemptAt(0, '0xaa'), onDoubt: () => void (doubts += 1) };
+  const vetoing = async (): Promise<boolean> => {
+    throw new Error('not now');
+  };
+  await expect(unsure.insert(intentOf('b'), vetoing, signed)).rejects.toThrow('not now');
+  expect(doubts).toBe(0);
+  expect(await unheard.load('b')).toBeNull();
+  await expect(unsure.insert(intentOf('b'), undefined, signed)).rejects.toThrow('is lost');
+  expect(doubts).toBe(1);
+  expect(await unsure.take('b')).toMatchObject({ phase: 'signed', nonce: 0 });
+});

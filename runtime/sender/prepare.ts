@@ -57,11 +57,15 @@ export function prepareNow(
   return prepared.tag === 'ready' ? prepared : null;
 }
 
-/** The wallets to read before a claim of this one, with the head; null: all is fresh. */
-export function staleOf({ head, clock }: SenderContext, wallet: Wallet): Wallet[] | null {
-  const idle = wallet.book.inFlight === 0 && clock() - wallet.syncedAt > FRESH_MS;
+/** The wallets to read before a claim of this one, with the head; null: all is newer than `freshMs`. */
+export function staleOf(
+  { head, clock }: SenderContext,
+  wallet: Wallet,
+  freshMs = FRESH_MS,
+): Wallet[] | null {
+  const idle = wallet.book.inFlight === 0 && clock() - wallet.syncedAt > freshMs;
   if (idle || wallet.balance === null) return [wallet];
-  return head.age(clock()) > FRESH_MS ? [] : null;
+  return head.age(clock()) > freshMs ? [] : null;
 }
 
 function price(

@@ -102,6 +102,8 @@ export type SenderDeps<DB extends SenderTables> = {
 const DEFAULT_SUBMIT_MS = 15_000;
 const START_MS = 30_000;
 const QUIET_TICK_MS = 1_000;
+/** What is read in advance is to be fresh still when it is needed. */
+const IN_ADVANCE_MS = 250;
 const UNFUNDED_TICK_MS = 5_000;
 
 /** Builds the sender; nothing is read or sent before `start()`. */
@@ -206,7 +208,9 @@ class OneSender<DB extends SenderTables> implements Sender {
   async freshen(): Promise<void> {
     if (this.#state !== 'running') return;
     const own = this.#context.wallets.all().filter(({ account }) => account !== null);
-    const stale = own.map((wallet) => staleOf(this.#context, wallet)).filter((all) => all !== null);
+    const stale = own
+      .map((wallet) => staleOf(this.#context, wallet, IN_ADVANCE_MS))
+      .filter((all) => all !== null);
     if (stale.length === 0) return;
     try {
       await syncWallets(this.#context, stale.flat());
