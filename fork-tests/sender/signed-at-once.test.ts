@@ -41,7 +41,7 @@ async function insertAndLose(
 
 // On the class, for as long as this file runs: the modules of the other files' tests may be the same ones.
 beforeAll(() => {
-  vi.spyOn(Journal.prototype, 'insert').mockImplementation(insertAndLose as Journal['insert']);
+  vi.spyOn(Journal.prototype, 'insert').mockImplementation(insertAndLose);
   vi.spyOn(Journal.prototype, 'take').mockImplementation(async function (this: Journal, key) {
     if (lost.looks > 0) {
       lost.looks -= 1;

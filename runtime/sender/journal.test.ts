@@ -108,7 +108,7 @@ test('a fault of the commit leaves in doubt whether the row is there, a fault be
         });
       }
       const value: unknown = Reflect.get(db, name);
-      return typeof value === 'function' ? (value.bind(db) as unknown) : value;
+      return typeof value === 'function' ? value.bind(db) : value;
     },
   });
   const unsure = new Journal(silent, () => 1);
