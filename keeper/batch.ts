@@ -148,12 +148,8 @@ async function gainTogether(
 const LEAST_HEADROOM_BPS = 1_000n;
 
 /** With headroom over what such batches need. */
-function limitOf(
-  members: readonly Ready[],
-  sum: bigint,
-  { batchGas, rules }: KeeperContext,
-): bigint {
-  const limit = withHeadroom(batchGas.expected(basketsOf(members), sum), rules);
+function limitOf(baskets: string, sum: bigint, { batchGas, rules }: KeeperContext): bigint {
+  const limit = withHeadroom(batchGas.expected(baskets, sum), rules);
   const least = sum + (sum * LEAST_HEADROOM_BPS) / 10_000n;
   return limit > least ? limit : least;
 }
@@ -195,7 +191,8 @@ async function sendBatch(
     expectedUsdg: each,
     carrier: { key: carrier, index, members: members.length },
   }));
-  context.batchGas.sent(carrier, basketsOf(members), gasBound);
+  const baskets = basketsOf(members);
+  context.batchGas.sent(carrier, baskets, gasBound);
   const state = await sender.submit(
     {
       key: carrier,
@@ -203,7 +200,7 @@ async function sendBatch(
       to: multicall3,
       data: encodeBatch(members, true),
       value: 0n,
-      gas: limitOf(members, gasBound, context),
+      gas: limitOf(baskets, gasBound, context),
       notAfter: Number(world.timestamp + SEND_WITHIN_SECONDS),
       maxFeePerGas: profit.maxFeePerGas,
       meta: { members: members.length },

@@ -196,7 +196,10 @@ export async function startTerm(
     fence,
     run: () => {
       housekeeping.start();
-      void keepWarm(() => protocol.known(), watching.signal);
+      keepWarm(() => protocol.known(), watching.signal).catch((err: unknown) => {
+        // Never expected, and no reason to end: it only makes the next burst slower.
+        context.logger.error({ err }, 'the code is not kept warm any more');
+      });
       unwatch ??= watchHead(world);
       const look = (): void => {
         // The tick will ask for it, and its own question would wait behind what it finds.

@@ -25,7 +25,7 @@ const EVERY_MS = 120_000;
 /** As many jobs as go into a batch; between two rounds the process does what else there is to do. */
 const JOBS_A_ROUND = 10;
 
-/** Until the signal ends it. Nothing of it is sent, asked or written anywhere. Never throws. */
+/** Until the signal ends it. Nothing of it is sent, asked or written anywhere. */
 export async function keepWarm(known: () => KnownProtocol, signal: AbortSignal): Promise<void> {
   // Never used for anything else.
   const account = signingAccount(generatePrivateKey());
