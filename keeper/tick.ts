@@ -294,6 +294,8 @@ export function createTicker(options: {
         })
         .finally(() => sending.delete(sent));
       sending.add(sent);
+      // One at a time is one after the other: the next is judged on a chain that has this one.
+      if (options.concurrency === 1) await sent;
     };
     const considerOne = async ([jobKey, listed]: Listed): Promise<Considered> => {
       // A source may have lost its turns, or its name, within this very tick.
