@@ -35,7 +35,7 @@ export const ERROR_TABLE = {
 export type ErrorCode = keyof typeof ERROR_TABLE;
 
 /** Statuses that one code may also carry where wire.md says so (UNKNOWN_BASKET in a path is 404 …). */
-export type StatusOverride = 400 | 404 | 409 | 413 | 415 | 422 | 429;
+export type StatusOverride = 400 | 403 | 404 | 406 | 409 | 413 | 415 | 422 | 429;
 
 /**
  * An expected refusal, thrown anywhere below a route and written by the one error mapper as

@@ -4,7 +4,7 @@
  */
 import { validateHostHeader, validateOriginHeader } from '@modelcontextprotocol/server';
 import type { Request, RequestHandler } from 'express';
-import { ApiError } from '../../runtime/errors.ts';
+import { ApiError, type StatusOverride } from '../../runtime/errors.ts';
 import { redactSecrets } from '../../runtime/logger.ts';
 import { PASTED_KEY_WARNING } from '../../runtime/schema.ts';
 
@@ -53,7 +53,7 @@ function isPlain(host: string | undefined): boolean {
 
 /** 403 for names and pages that are not ours. Neither is repeated: both are the client's text. */
 export function refuseStrangers(hostnames: string[]): RequestHandler {
-  return (request, response, next) => {
+  return (request, _response, next) => {
     const { host, origin } = request.headers;
     const refusal =
       !isPlain(host) || !validateHostHeader(host, hostnames).ok
@@ -61,14 +61,7 @@ export function refuseStrangers(hostnames: string[]): RequestHandler {
         : !validateOriginHeader(origin, hostnames).ok
           ? 'pages of this Origin may not call: the operator can add its host to MCP_ALLOWED_HOSTS'
           : null;
-    if (refusal === null) {
-      next();
-      return;
-    }
-    response
-      .status(403)
-      .set('Cache-Control', 'no-store')
-      .json({ jsonrpc: '2.0', id: null, error: { code: -32_000, message: refusal } });
+    next(refusal === null ? undefined : invalid(refusal, 403));
   };
 }
 
@@ -76,16 +69,9 @@ export function refuseStrangers(hostnames: string[]): RequestHandler {
  * Any client that takes JSON is served, however it says so (absent, `*\/*`, JSON alone). The SDKs want both of their
  * types named, so that is what they are told.
  */
-export const acceptJson: RequestHandler = (request, response, next) => {
+export const acceptJson: RequestHandler = (request, _response, next) => {
   if (request.accepts('application/json') === false) {
-    response
-      .status(406)
-      .set('Cache-Control', 'no-store')
-      .json({
-        jsonrpc: '2.0',
-        id: null,
-        error: { code: -32_000, message: 'answers are application/json: Accept must allow it' },
-      });
+    next(invalid('answers are application/json: Accept must allow it', 406));
     return;
   }
   request.headers.accept = 'application/json, text/event-stream';
@@ -129,6 +115,6 @@ function isNestedDeeper(value: unknown, most: number): boolean {
   return false;
 }
 
-function invalid(message: string): ApiError {
-  return new ApiError('BAD_REQUEST', message);
+function invalid(message: string, status: StatusOverride = 400): ApiError {
+  return new ApiError('BAD_REQUEST', message, { status });
 }

@@ -27,6 +27,21 @@ const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
 const both = { accept: 'application/json, text/event-stream' };
 const port = () => new URL(api.url).port;
 
+/** JSON-RPC's shape around the one error shape, as HTTP's other refusals have it. */
+function expectRefused({ json, headers }: Awaited<ReturnType<typeof post>>, why: RegExp): void {
+  const error = expect.stringMatching(why);
+  expect(json).toEqual({
+    jsonrpc: '2.0',
+    id: null,
+    error: {
+      code: -32_000,
+      message: error,
+      data: { error, code: 'BAD_REQUEST', retryable: false },
+    },
+  });
+  expect(headers['cache-control']).toBe('no-store');
+}
+
 describe('who may call', () => {
   test.each([
     ['its address', () => `127.0.0.1:${port()}`, undefined, 200],
@@ -49,7 +64,7 @@ describe('who may call', () => {
     expect(answer.status).toBe(status);
     expect(answer.text).not.toContain('abab');
     expect(answer.text).not.toContain('evil');
-    if (status === 403) expect(answer.json).toMatchObject({ jsonrpc: '2.0', id: null });
+    if (status === 403) expectRefused(answer, /MCP_ALLOWED_HOSTS/);
   });
 });
 
@@ -172,7 +187,9 @@ describe('answers are JSON', () => {
   });
 
   test.each(['text/html', 'text/event-stream'])('not to %s alone', async (accept) => {
-    expect((await post(api.url, ping, { accept })).status).toBe(406);
+    const answer = await post(api.url, ping, { accept });
+    expect(answer.status).toBe(406);
+    expectRefused(answer, /Accept must allow/);
   });
 });
 
