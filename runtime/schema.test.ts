@@ -50,6 +50,19 @@ describe('edge schemas', () => {
     expect(problem(schema, undefined)).toBe('expected an object');
   });
 
+  it('says which values are allowed, where a schema has no words of its own', () => {
+    const schema = z.object({
+      pretty: z.literal('1').optional(),
+      level: z.literal([0, 1, 4]).optional(),
+      side: z.enum(['buy', 'sell']).optional(),
+    });
+    expect(problem(schema, { pretty: '2' })).toBe('pretty: expected "1"');
+    expect(problem(schema, { level: 2 })).toBe('level: expected 0, 1 or 4');
+    expect(problem(schema, { side: 'hold' })).toBe('side: expected "buy" or "sell"');
+    expect(problem(z.literal('1'), '2')).toBe('expected "1"');
+    expect(problem(z.literal('1', 'expected one'), '2')).toBe('expected one');
+  });
+
   it.each([null, 1, '', '0x', '0x12', `0x${'g'.repeat(40)}`, `0x${'1'.repeat(41)}`, {}])(
     'refuses %j as an address',
     (value) => {

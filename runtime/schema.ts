@@ -77,6 +77,9 @@ export function firstProblem(error: z.ZodError): string {
     if (path !== '' && issue.message.endsWith('received undefined')) return `${path} is required`;
     return `${path === '' ? '' : `${path}: `}expected ${named(issue.expected)}`;
   }
+  if (issue.code === 'invalid_value' && /^Invalid (?:input|option): /.test(issue.message)) {
+    return `${path === '' ? '' : `${path}: `}expected ${oneOf(issue.values)}`;
+  }
   const message = issue.code === 'unrecognized_keys' ? unknownFields(issue.keys) : issue.message;
   return path === '' ? message : `${path}: ${message}`;
 }
@@ -85,6 +88,13 @@ export function firstProblem(error: z.ZodError): string {
 function named(type: string): string {
   if (type === 'array') return 'a list';
   return type === 'object' || type === 'record' ? 'an object' : `a ${type}`;
+}
+
+/** Values that are allowed, as the messages of the schemas name theirs: `"a", "b" or "c"`. */
+function oneOf(values: readonly unknown[]): string {
+  const names = values.map((value) => (typeof value === 'string' ? `"${value}"` : String(value)));
+  const last = names.pop() ?? 'nothing';
+  return names.length === 0 ? last : `${names.join(', ')} or ${last}`;
 }
 
 /** A field's name is the client's text too, and somebody's key may stand there: only names like ours are repeated. */
