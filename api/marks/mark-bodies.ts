@@ -1,4 +1,4 @@
-/** Bodies made of marks, each serialised once per snapshot however many ask for it. */
+/** Bodies made of marks, each serialised once while they are the same however many ask for it. */
 import { toNumber } from '../../contracts-abi/rounding.ts';
 import type { Basket } from '../catalog/catalog.ts';
 import { type Serialised, serialise } from '../http/json-body.ts';
@@ -67,9 +67,12 @@ function pricesOf(rows: readonly MarkRow[]): Record<string, number> {
 /** More combinations of fields than this are serialised per request. */
 const MAX_BODIES = 64;
 
+/** All that bodies are made of: while it is the same, so are they. */
+type MadeOf = { rows: readonly MarkRow[]; asOfMs: number; live: boolean };
+
 export class MarkBodies {
   readonly #marks: Marks;
-  #key = '';
+  #madeOf: MadeOf | null = null;
   readonly #bodies = new Map<string, Serialised>();
 
   constructor(marks: Marks) {
@@ -84,23 +87,27 @@ export class MarkBodies {
     return this.#body(
       `markets:${fields?.join() ?? '*'}:${withPrices}:${pretty}`,
       pretty,
-      (rows) => ({
+      ({ rows, ...stamp }) => ({
         markets: rows.map((row) => pick(marketOf(row), fields)),
         ...(withPrices ? { prices: pricesOf(rows) } : {}),
-        ...this.#stamp(),
+        ...stamp,
       }),
     );
   }
 
   baskets(fields: readonly SummaryField[] | undefined, pretty: boolean): Serialised {
-    return this.#body(`baskets:${fields?.join() ?? '*'}:${pretty}`, pretty, (rows) => ({
-      indexes: rows.map((row) => pick(summaryOf(row), fields)),
-      ...this.#stamp(),
-    }));
+    return this.#body(
+      `baskets:${fields?.join() ?? '*'}:${pretty}`,
+      pretty,
+      ({ rows, ...stamp }) => ({
+        indexes: rows.map((row) => pick(summaryOf(row), fields)),
+        ...stamp,
+      }),
+    );
   }
 
   basket(basket: Basket, pretty: boolean): Serialised {
-    return this.#body(`basket:${basket.ticker}:${pretty}`, pretty, (rows) => {
+    return this.#body(`basket:${basket.ticker}:${pretty}`, pretty, ({ rows, ...stamp }) => {
       const row = rows.find((each) => each.basket.vault === basket.vault);
       if (row === undefined) throw new Error(`no marks of ${basket.ticker}`);
       const weights = targetWeights(row);
@@ -112,25 +119,25 @@ export class MarkBodies {
           targetWeight: weights.get(part.symbol) ?? 0,
           price: price(row.prices[index] ?? null),
         })),
-        ...this.#stamp(),
+        ...stamp,
       };
     });
   }
 
-  #stamp() {
-    return { asOfMs: this.#marks.snapshot().takenAtMs, live: this.#marks.live() };
-  }
-
-  #body(key: string, pretty: boolean, make: (rows: readonly MarkRow[]) => unknown): Serialised {
-    const rows = this.#marks.rows();
-    const version = `${this.#marks.snapshot().version}:${this.#marks.live()}`;
-    if (version !== this.#key) {
+  #body(key: string, pretty: boolean, make: (of: MadeOf) => unknown): Serialised {
+    const of = {
+      rows: this.#marks.rows(),
+      asOfMs: this.#marks.snapshot().takenAtMs,
+      live: this.#marks.live(),
+    };
+    const last = this.#madeOf;
+    if (last?.rows !== of.rows || last.asOfMs !== of.asOfMs || last.live !== of.live) {
       this.#bodies.clear();
-      this.#key = version;
+      this.#madeOf = of;
     }
     const known = this.#bodies.get(key);
     if (known !== undefined) return known;
-    const body = serialise(make(rows), pretty);
+    const body = serialise(make(of), pretty);
     if (this.#bodies.size < MAX_BODIES) this.#bodies.set(key, body);
     return body;
   }
