@@ -5,7 +5,8 @@ import { exitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { ApiError } from '../../runtime/errors.ts';
 import { planBlock } from '../../runtime/chain/block-time.ts';
 import type { Simulation } from '../chain/dry-run.ts';
-import { optional, type Pending, ReadBatch } from '../../runtime/chain/read-batch.ts';
+import { refuseSurely } from '../chain/newest-block.ts';
+import { type BlockId, optional, type Pending, ReadBatch } from '../../runtime/chain/read-batch.ts';
 import { type Order, type OrderState, planState } from '../orders/order-index.ts';
 import type { CancelRequest } from '../schemas/transactions.ts';
 import type { Service } from '../service.ts';
@@ -27,28 +28,42 @@ type Answer = { escrow: Address; state: () => OrderState; owner: Pending<Address
  * knows (pass escrow), ORDER_NOT_OPEN (409) once it is filled, cancelled or expired and sent back, UPSTREAM.
  */
 export async function buildCancel(service: Service, request: CancelRequest): Promise<CancelPlan> {
-  const { client, deployment, orders } = service;
-  const { orderId, address } = request;
-  const escrows = escrowsOf(deployment);
-  const given = request.escrow;
-  if (given !== undefined && !escrows.some((each) => isAddressEqual(each, given))) {
+  const { escrow } = request;
+  const escrows = escrowsOf(service.deployment);
+  if (escrow !== undefined && !escrows.some((each) => isAddressEqual(each, escrow))) {
     throw new ApiError('BAD_REQUEST', 'escrow: not an order escrow of this service');
   }
-  const indexed = await orders.find(orderId);
-  const named = given ?? indexed?.escrow;
+  const indexed = await service.orders.find(request.orderId);
+  return await refuseSurely(service, (block) => buildAt(service, request, indexed, block));
+}
+
+async function buildAt(
+  service: Service,
+  request: CancelRequest,
+  indexed: Order | null,
+  block: BlockId,
+): Promise<CancelPlan> {
+  const { client, deployment, indexer } = service;
+  const { orderId, address } = request;
+  const escrows = escrowsOf(deployment);
+  const named = request.escrow ?? indexed?.escrow;
 
   const batch = new ReadBatch();
   const answers = (named === undefined ? escrows : [named]).map((escrow) =>
     ask(batch, escrow, orderId),
   );
   const seen = planBlock(batch, deployment);
-  await batch.send(client, deployment.multicall3);
+  await batch.send(client, deployment.multicall3, block);
+  const chainBlock = seen();
   const found = answers.find(({ state }) => state() !== 'none') ?? answers[0];
   if (found === undefined || (named === undefined && found.state() === 'none')) {
     throw new ApiError('NOT_FOUND', 'this order is not in the index: pass its escrow');
   }
   const { escrow } = found;
-  refuseUnlessOpen(found.state(), indexed, escrow);
+  // Where the chain stands below the index, its rows may be of blocks that are gone.
+  const isAhead = indexer.current && indexer.height > chainBlock.number;
+  const isOfEscrow = indexed !== null && isAddressEqual(indexed.escrow, escrow);
+  refuseUnlessOpen(found.state(), isAhead && isOfEscrow ? indexed : null, block);
 
   const data = encodeFunctionData({ abi: exitEscrowAbi, functionName: 'cancel', args: [orderId] });
   const holder = optional(found.owner) ?? zeroAddress;
@@ -61,7 +76,7 @@ export async function buildCancel(service: Service, request: CancelRequest): Pro
     simulate: request.simulate && address !== undefined,
     eth: null,
     warnings: [stranger ? 'only the owner of the order can cancel it: address is not' : null],
-    block: seen(),
+    block: chainBlock,
     expiresAt: null,
     fees: NO_FEES,
   });
@@ -87,15 +102,20 @@ function ask(batch: ReadBatch, escrow: Address, orderId: Hex): Answer {
   };
 }
 
-/** The chain's word first; what it does not know yet, the index may. */
-function refuseUnlessOpen(state: OrderState, indexed: Order | null, escrow: Address): void {
-  const known = indexed !== null && isAddressEqual(indexed.escrow, escrow);
-  if (state === 'none' && !known) {
+/**
+ * The chain's word first; what it does not know yet, the index may. What that says alone is asked of the newest block:
+ * where no node has it, the order is not refused for good.
+ * @param later what an index that has read on from the block says of the order; null: nothing.
+ */
+function refuseUnlessOpen(state: OrderState, later: Order | null, block: BlockId): void {
+  if (state === 'none' && later === null) {
     throw new ApiError('NOT_FOUND', 'this escrow knows no such order');
   }
-  const indexedEnd = known ? indexed.closedAs : null;
-  const ended = state === 'none' || state === 'open' ? indexedEnd : state;
-  if (ended !== null) {
-    throw new ApiError('ORDER_NOT_OPEN', `the order is ${ended} already`, { status: 409 });
+  const isClosed = state !== 'none' && state !== 'open';
+  const ended = isClosed ? state : (later?.closedAs ?? null);
+  if (ended === null) return;
+  if (!isClosed && block !== 'latest') {
+    throw new ApiError('UPSTREAM', 'the chain answers from before the end of this order: retry');
   }
+  throw new ApiError('ORDER_NOT_OPEN', `the order is ${ended} already`, { status: 409 });
 }

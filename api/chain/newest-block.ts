@@ -39,6 +39,7 @@ const DEPEND_ON_STATE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'INSUFFICIENT_FUNDS',
   'INSUFFICIENT_SHARES',
   'NOT_A_HOLDER',
+  'NOT_FOUND',
   'NO_COVER',
   'ORDER_NOT_OPEN',
   'SESSION_INACTIVE',

@@ -1,8 +1,8 @@
 /** What the api does when its chain lags, refuses, reorganises or goes away (field cases 22, 37 to 39). */
 import { rmSync } from 'node:fs';
-import { encodeFunctionData, erc20Abi, type Hex } from 'viem';
+import { encodeFunctionData, erc20Abi, type Hex, parseEventLogs } from 'viem';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { accountFactoryAbi } from '../../contracts-abi/generated/index.ts';
+import { accountFactoryAbi, limitEscrowAbi } from '../../contracts-abi/generated/index.ts';
 import { useFork } from '../harness/fork.ts';
 import { type Proxy, startProxy } from '../proxy/proxy.ts';
 import { planOf, sendApproval, sendCall, sendPlan } from './send-plan.ts';
@@ -81,9 +81,17 @@ describe('marks', () => {
     const reads = proxy.counts().eth_call ?? 0;
     // And what was on its way when the counting began.
     expect(reads).toBeLessThanOrEqual(4 + Math.floor((Date.now() - startedMs) / 1_000));
-    // They are as of now all the same.
-    const { body } = await api.get('/v1/markets');
-    expect(Number(body.asOfMs)).toBeGreaterThan(startedMs);
+    // They are as of now all the same, on every route alike.
+    let lastMs = startedMs;
+    for (let round = 0; round < 20; round += 1) {
+      const rounds = proxy.counts().eth_getBlockByNumber ?? 0;
+      for (const path of ['/v1/stats', '/v1/markets', '/v1/baskets', '/v1/baskets/CORE']) {
+        const { body } = await api.get(path);
+        expect(Number(body.asOfMs)).toBeGreaterThanOrEqual(lastMs);
+        lastMs = Number(body.asOfMs);
+      }
+      await api.until('/health', () => (proxy.counts().eth_getBlockByNumber ?? 0) > rounds);
+    }
   });
 
   test('stay, and say that they are old, while the chain is out of reach; everything recovers', async () => {
@@ -225,6 +233,22 @@ describe('a replica that answers from three blocks ago (37)', () => {
       400,
       'INSUFFICIENT_SHARES',
     );
+  });
+
+  test('does not hide an order that was just placed from who takes it back', async () => {
+    // The index does not know it yet either.
+    proxy.on('eth_getLogs', {}, { fault: 'result', result: [] });
+    const body = { ticker: 'CORE', amountUsdg: 20, address: alice(), triggerNav: 1 };
+    const { logs } = await sendPlan(fork, 'alice', planOf(await api.post('/v1/tx/limit', body)));
+    const [created] = parseEventLogs({ abi: limitEscrowAbi, eventName: 'LimitCreated', logs });
+    const stale = proxy.on('eth_call', {}, { fault: 'stale', blocks: 3 });
+    const wanted = { orderId: created?.args.id, escrow: fork.deployment.limitEscrow };
+    const { tx } = planOf(await api.post('/v1/tx/cancel', wanted));
+    expect(tx.to).toBe(fork.deployment.limitEscrow);
+    expect(planOf(await api.post('/v1/tx/cancel', { orderId: wanted.orderId })).tx).toEqual(tx);
+    expect(stale.hits).toBeGreaterThan(0);
+    const unknown = { orderId: `0x${'12'.repeat(32)}` };
+    expectError(await api.post('/v1/tx/cancel', unknown), 404, 'NOT_FOUND');
   });
 
   test('does not call dollars missing that came with the newest block', async () => {
@@ -379,6 +403,29 @@ describe('the order index', () => {
     expectError(await api.get(`/v1/positions/${alice()}`), 502, 'UPSTREAM');
     await fork.client.mine({ blocks: 200 });
     await api.until('/ready', ({ status }) => status === 200);
+  });
+
+  test('an end that a head below the index has undone refuses no cancel', async () => {
+    await placeLimit();
+    const { body } = await api.until(orders(), countOf(1));
+    const [order] = body.orders as unknown as { id: Hex }[];
+    const cancel = { orderId: order?.id, address: alice() };
+    const snapshot = await fork.client.snapshot();
+    await sendPlan(fork, 'alice', planOf(await api.post('/v1/tx/cancel', cancel)));
+    await fork.client.mine({ blocks: 5 });
+    await api.settled();
+    expectError(await api.post('/v1/tx/cancel', cancel), 409, 'ORDER_NOT_OPEN', /cancelled/);
+    await fork.client.revert({ id: snapshot });
+    const statuses = new Set<number>();
+    const built = async (): Promise<number> => {
+      const { status } = await api.post('/v1/tx/cancel', cancel);
+      statuses.add(status);
+      return status;
+    };
+    await expect.poll(built, { timeout: 15_000, interval: 50 }).toBe(200);
+    await api.until('/ready', ({ text }) => /head \(\d+\) is behind the index/.test(text));
+    expect(planOf(await api.post('/v1/tx/cancel', cancel)).simulation.ok).toBe(true);
+    expect([...statuses].filter((status) => status !== 502)).toEqual([200]);
   });
 
   test('completes where getLogs takes ten blocks, then too many results, then a time-out (39)', async () => {
