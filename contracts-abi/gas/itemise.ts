@@ -47,7 +47,7 @@ function place(items: Items, call: Call, above: Call[]): void {
 function rowOf(call: Call, above: Call[], within: (name: string) => boolean): string {
   const inZapper = within('buy') || within('buyExact') || within('sell');
   const inVault = within('mintOnPayment') || within('mint') || within('redeem');
-  const inOracle = ['navs', 'referenceNav', 'spotNav'].some(
+  const inOracle = ['navs', 'navsOnce', 'referenceNav', 'spotNav'].some(
     (name) => call.name === name || within(name),
   );
   if (inOracle) {

@@ -2,6 +2,8 @@
 pragma solidity ^0.8.28;
 
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
+import {SlotDerivation} from "@openzeppelin/contracts/utils/SlotDerivation.sol";
+import {TransientSlot} from "@openzeppelin/contracts/utils/TransientSlot.sol";
 import {Constants} from "../Constants.sol";
 import {IBasketVault} from "../interfaces/IBasketVault.sol";
 import {INavOracle} from "../interfaces/INavOracle.sol";
@@ -12,6 +14,9 @@ import {TickPrice} from "../libraries/TickPrice.sol";
 /// NAVs from units per share and pool prices alone: no balance, no supply and no constituent token is ever read
 /// (rule 2). Prices round down and the reference's mean tick rounds down, so a reference is exact to one tick (0.01%).
 contract NavOracle is INavOracle {
+    using SlotDerivation for bytes32;
+    using TransientSlot for *;
+
     address public immutable usdg;
     address public immutable weth;
     address public immutable wethUsdgPool;
@@ -19,6 +24,8 @@ contract NavOracle is INavOracle {
 
     uint8 private constant WETH_DECIMALS = 18;
     uint256 private constant LATEST = type(uint256).max; // the window that ends now, by the rules of orders
+
+    bytes32 private constant KEPT_AVERAGES = keccak256("NavOracle.keptAverages"); // vault => second => before fees
 
     struct Prices {
         uint256 average;
@@ -55,9 +62,27 @@ contract NavOracle is INavOracle {
     /// @inheritdoc INavOracle
     function navs(address vault) external view returns (uint256 referenceNav_, uint256 spotNav_) {
         Basket memory basket = _basketOf(vault);
-        (uint256 average, uint256 spot, Invalid reason, address pool) = _values(basket, LATEST);
-        if (reason != Invalid.None) revert NoReference(vault, reason, pool);
-        if (spot == 0) revert NoSpot(vault);
+        (uint256 average, uint256 spot) = _soundValues(vault, basket);
+        return (_afterFees(average, basket.feeIndex), _afterFees(spot, basket.feeIndex));
+    }
+
+    /// Kept before fees, by vault and second. Within one second no swap moves an average: a pool writes an observation
+    /// before its price changes, and what it writes is what the average was worked out from. Only what was found sound
+    /// is kept; zero is none.
+    /// @inheritdoc INavOracle
+    function navsOnce(address vault) external returns (uint256 referenceNav_, uint256 spotNav_) {
+        Basket memory basket = _basketOf(vault);
+        TransientSlot.Uint256Slot kept =
+            KEPT_AVERAGES.deriveMapping(vault).deriveMapping(block.timestamp).asUint256();
+        uint256 average = kept.tload();
+        uint256 spot;
+        if (average == 0) {
+            (average, spot) = _soundValues(vault, basket);
+            kept.tstore(average);
+        } else {
+            (spot,) = _spotValue(basket);
+            if (spot == 0) revert NoSpot(vault);
+        }
         return (_afterFees(average, basket.feeIndex), _afterFees(spot, basket.feeIndex));
     }
 
@@ -84,12 +109,8 @@ contract NavOracle is INavOracle {
 
     function trySpotNav(address vault) public view returns (uint256 nav, bool ok) {
         Basket memory basket = _basketOf(vault);
-        uint256[] memory prices = _spotPrices(basket);
-        for (uint256 i; i < prices.length; ++i) {
-            if (prices[i] == 0) return (0, false);
-            nav += _valueOf(basket, i, prices[i]);
-        }
-        return (_afterFees(nav, basket.feeIndex), true);
+        (nav, ok) = _spotValue(basket);
+        nav = _afterFees(nav, basket.feeIndex);
     }
 
     function spotPrices(address vault) external view returns (uint256[] memory prices) {
@@ -105,6 +126,29 @@ contract NavOracle is INavOracle {
 
     function _basketOf(address vault) private view returns (Basket memory basket) {
         (basket.parts, basket.decimals, basket.feeIndex) = IBasketVault(vault).composition();
+    }
+
+    /// Both before fees; reverts NoReference or NoSpot.
+    function _soundValues(address vault, Basket memory basket)
+        private
+        view
+        returns (uint256 average, uint256 spot)
+    {
+        Invalid reason;
+        address pool;
+        (average, spot, reason, pool) = _values(basket, LATEST);
+        if (reason != Invalid.None) revert NoReference(vault, reason, pool);
+        if (spot == 0) revert NoSpot(vault);
+    }
+
+    /// Before fees; zero and false where a constituent has no price.
+    function _spotValue(Basket memory basket) private view returns (uint256 value, bool ok) {
+        uint256[] memory prices = _spotPrices(basket);
+        for (uint256 i; i < prices.length; ++i) {
+            if (prices[i] == 0) return (0, false);
+            value += _valueOf(basket, i, prices[i]);
+        }
+        return (value, true);
     }
 
     /// Both before fees, from one look at every pool; zero unless `reason` is None. `endsAgo` is LATEST or the age of

@@ -23,6 +23,10 @@ interface INavOracle {
     function tryReferenceNav(address vault) external view returns (uint256 nav, Invalid reason, address pool);
     /// The reference and spot NAV from one look at the pools; reverts NoReference or NoSpot.
     function navs(address vault) external view returns (uint256 referenceNav, uint256 spotNav);
+    /// What `navs` answers, for less where the same vault is asked for again within a transaction: the reference of one
+    /// moment is the same however often it is worked out, and is kept until the transaction ends. The spot NAV, which
+    /// a swap moves, is read each time.
+    function navsOnce(address vault) external returns (uint256 referenceNav, uint256 spotNav);
     /// The average NAV of the 600 s that end at `endsAt` (unix seconds, not ahead), from observations that the pools
     /// still hold: cardinality >= 4,500, twelve sub-windows of 50 s, the fee index of `endsAt`. Depends on neither the
     /// caller nor the time of the call (rule 22).

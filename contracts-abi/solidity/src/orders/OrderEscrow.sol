@@ -88,7 +88,7 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuardTransient {
         if (_isExpired(order)) revert OrderIsExpired(id);
         address payee = _payee(order.vault, executor);
         // Before the swaps move the spot price, and with the tolerance that the arming below is about to clear.
-        uint256 floor = _floorOf(id, order, _requireTrigger(id, order));
+        uint256 floor = _floorOf(id, order, _requireTrigger(id, _navsOnce(order.vault)));
         uint256 amount = _take(id, order);
 
         Outcome memory done = _execute(id, order, amount, floor, swaps);
@@ -113,7 +113,7 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuardTransient {
         if (pause.paused()) revert Paused();
         if (_isExpired(order)) revert OrderIsExpired(id);
         if (_armedAt(id, order) != 0) revert AlreadyArmed(id, order.armedAt);
-        _requireTrigger(id, order);
+        _requireTrigger(id, _navsOnce(order.vault));
         order.armedAt = uint48(block.timestamp);
         emit OrderArmed(id, uint48(block.timestamp));
     }
@@ -275,10 +275,15 @@ abstract contract OrderEscrow is IOrderEscrow, ReentrancyGuardTransient {
         _escrowed(order).safeTransfer(order.owner, order.amount);
     }
 
-    /// The NAVs, when the reference is valid and triggers the order; reverts NoReference or NotTriggered.
-    function _requireTrigger(bytes32 id, Order storage order) internal view returns (Navs memory navs) {
-        navs = _navsOf(order.vault);
+    /// The same NAVs, when the reference triggers the order; reverts NotTriggered.
+    function _requireTrigger(bytes32 id, Navs memory navs) internal view returns (Navs memory) {
         if (!_triggerHolds(id, navs.reference_)) revert NotTriggered(id, navs.reference_);
+        return navs;
+    }
+
+    /// Of a transaction that may fill more orders of this vault. Reverts NoReference or NoSpot, as `_navsOf`.
+    function _navsOnce(address vault) private returns (Navs memory navs) {
+        (navs.reference_, navs.spot) = oracle.navsOnce(vault);
     }
 
     function _navsOf(address vault) internal view returns (Navs memory navs) {

@@ -96,7 +96,7 @@ contract ScheduleEscrow is IScheduleEscrow, BuyEscrow {
     /// @inheritdoc IScheduleEscrow
     function floorOf(bytes32 id) external view returns (uint256 minShares) {
         Order storage order = _openOrder(id);
-        return _floorOf(id, order, _requireTrigger(id, order));
+        return _floorOf(id, order, _requireTrigger(id, _navsOf(order.vault)));
     }
 
     // ---------------------------------------------------------------- what a schedule decides

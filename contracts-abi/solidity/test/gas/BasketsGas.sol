@@ -117,6 +117,7 @@ abstract contract BasketsGas is WorldMeter {
 
     function test_oracle() public {
         _oracle("navs", abi.encodeCall(INavOracle.navs, (here.vault)));
+        _oracle("navsOnce", abi.encodeCall(INavOracle.navsOnce, (here.vault)));
         _oracle("referenceNav", abi.encodeCall(INavOracle.referenceNav, (here.vault)));
         _oracle("tryReferenceNav", abi.encodeCall(INavOracle.tryReferenceNav, (here.vault)));
         _oracle("spotNav", abi.encodeCall(INavOracle.spotNav, (here.vault)));
