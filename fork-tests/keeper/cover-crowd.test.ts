@@ -43,7 +43,7 @@ test(`${POSITIONS} positions are paid in batches, whoever cannot be paid keeps n
     await fork.pushPrice(symbol, 0.93);
   }
   await warpTo(crowd.settle);
-  await until('all is paid', async () => (await count('PaidOut')) === POSITIONS, 60_000);
+  await until('all is paid', async () => (await count('PaidOut')) === POSITIONS, 150_000);
   await until(
     'the journal is settled',
     async () => (await keeper.journal.unsettled(10)).length === 0,
