@@ -20,7 +20,14 @@ const ZAPPER = [
   'LyingRouter',
   'MintOnPayment',
 ];
-const ORDERS = ['ExitEscrow', 'LimitEscrow', 'Schedule*', 'EscrowedShares', 'OrderFloors'];
+const ORDERS = [
+  'ExitEscrow',
+  'LimitEscrow',
+  'Schedule*',
+  'EscrowedShares',
+  'OrderFloors',
+  'BatchedOrders',
+];
 const SESSION = ['SessionModule', 'SessionDefence', 'SessionGrants', 'SessionSignatures'];
 const COVER_MODULE = ['CoverModule*'];
 const COVER = [
@@ -43,7 +50,7 @@ const TESTS: Record<string, readonly string[]> = {
   PoolPrice: PRICES,
   ReferenceWindow: PRICES,
   PoolHistory: [...PRICES, 'RingShapes'],
-  NavOracle: PRICES,
+  NavOracle: [...PRICES, 'NavsOnce', 'KeptReference'],
   GenesisCheck: ['VaultGenesis', 'Prices'],
   CodeData: VAULT,
   ShareUnits: [...VAULT, ...ZAPPER],
