@@ -88,12 +88,14 @@ contract NavsOnceTest is ProtocolFixture {
         }
     }
 
+    /// Of every part: what the parts before it are worth is no spot.
     function test_a_kept_reference_needs_a_spot_too() public {
         oracle.navsOnce(address(tech));
-        bool first = alfa.pool.token0() == address(alfa.token);
+        bool first = bravo.pool.token0() == address(bravo.token);
         uint160 bottom = first ? MIN_SQRT_RATIO + 1 : MAX_SQRT_RATIO - 1;
-        alfa.pool.swap(address(this), first, type(int256).max, bottom, "");
-        assertEq(oracle.spotPrices(address(tech))[0], 0);
+        bravo.pool.swap(address(this), first, type(int256).max, bottom, "");
+        assertGt(oracle.spotPrices(address(tech))[0], 0);
+        assertEq(oracle.spotPrices(address(tech))[1], 0);
         vm.expectRevert(abi.encodeWithSelector(INavOracle.NoSpot.selector, tech));
         oracle.navsOnce(address(tech));
     }
