@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   BlockNotFoundError,
@@ -7,12 +8,17 @@ import {
   RpcRequestError,
   toHex,
 } from 'viem';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../../runtime/logger.ts';
 import { openStore } from '../../runtime/store/store.ts';
 import { type ApiTables, apiMigrations } from '../tables.ts';
 import { Indexer } from './indexer.ts';
 import { VaultSet } from './vault-set.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 const hashOf = (chain: string, block: number): Hex => keccak256(toHex(`${chain} ${block}`));
 
@@ -116,5 +122,37 @@ it('after a limit of calls asks for one range after the other, and waits ever lo
   state.head = 400;
   await indexer.sync();
   expect([indexer.height, state.peak]).toEqual([400, 4]);
+  await close();
+});
+
+it('asks for logs once a second under a head that stands, and at once under another or of rows opened anew', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  let nowMs = performance.now();
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  const pass = (ms: number) => {
+    nowMs += ms;
+    vi.setSystemTime(Date.now() + ms);
+  };
+  const { state, indexer, close } = await world(100);
+  const asked = async (passedMs: number): Promise<number> => {
+    pass(passedMs);
+    const { logs } = state;
+    await indexer.sync();
+    expect(indexer.readiness()).toEqual({ ok: true });
+    return state.logs - logs;
+  };
+  expect(await asked(0)).toBe(1);
+  expect([await asked(0), await asked(500), await asked(499)]).toEqual([0, 0, 0]);
+  expect([await asked(1), await asked(999), await asked(1)]).toEqual([1, 0, 1]);
+  // Far from the last questions, the rows are known to be of the head that was seen just now.
+  pass(60_001);
+  expect(indexer.readiness()).toMatchObject({ ok: false });
+  expect([await asked(0), await asked(999)]).toEqual([1, 0]);
+  Object.assign(state, { chain: 'two', parted: 28 });
+  expect([await asked(0), await asked(1)]).toEqual([1, 0]);
+  state.head += 1;
+  expect([await asked(0), await asked(1)]).toEqual([1, 0]);
+  indexer.reopen();
+  expect([await asked(0), await asked(1)]).toEqual([1, 0]);
   await close();
 });

@@ -3,14 +3,15 @@
  * 1. Rows are those of a fresh sync of the same chain, whatever reorgs, restarts and refusals came between.
  * 2. Rows and cursor move together: one store transaction for what came while the one before it was under way.
  * 3. Nothing is undone because a node does not know a block: only because it has another block at that height.
- * 4. A node that lags answers without its newest logs: the last blocks are read again in every run (overlap.ts).
+ * 4. A node that lags answers without its newest logs: the last blocks are read again in every run (overlap.ts), of
+ *    which there is one a second at the least.
  * 5. Logs count only if the block that ends their range had the same hash before and after they were read, and the
  *    range before it ends in the block that it ended in: ranges of two chains never follow one another.
  * 6. Near the head, where chains part, nothing hangs on a single answer: the blocks there are linked by their parents
  *    to the head of the run, and cursor and logs have to be of them.
  */
 import type { Kysely, Transaction } from 'kysely';
-import type { PublicClient } from 'viem';
+import type { Hash, PublicClient } from 'viem';
 import { isLimit } from '../../runtime/chain/read-logs.ts';
 import { steadyNow } from '../../runtime/clock.ts';
 import { within } from '../../runtime/deadline.ts';
@@ -79,6 +80,8 @@ const LOGS_A_WRITE = 2_000;
 /** A run that a limit of calls ended is followed by the next one after so long, and ever later. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 2_000;
+/** Under a head that stands the last blocks are read again so often: the node that told their logs may have lagged. */
+const REREAD_MS = 1_000;
 /** How long a replica may lag that was believed once. */
 const SEAM_MS = 60_000;
 
@@ -110,6 +113,8 @@ export class Indexer<DB extends IndexerTables> {
   #limitedRuns = 0;
   /** Where rows of this run were joined to those before a gap; the lowest one that is not sure yet. */
   #seam: (Checkpoint & { untilMs: number }) | null = null;
+  /** The head under which a run came through last, and when it began; null: none since the rows were opened. */
+  #readUnder: { head: Hash; atMs: number } | null = null;
   /** A head that this process saw and whose rows another has to write. */
   #goal: { block: number; at: number } | null = null;
 
@@ -202,6 +207,11 @@ export class Indexer<DB extends IndexerTables> {
     await this.#lookAtSeam(head);
     // A node behind the rows has nothing to add to them.
     if (head.block < this.height) return;
+    const atMs = steadyNow();
+    if (this.#standsUnder(head, atMs)) {
+      this.#caughtUpAt = Date.now();
+      return;
+    }
     const { startBlock } = this.#options;
     const next = (this.#cursor?.block ?? startBlock - 1) + 1;
     const from = this.#overlap.startOf(next, head.block);
@@ -211,7 +221,20 @@ export class Indexer<DB extends IndexerTables> {
     } finally {
       run.hasEnded = true;
     }
-    if (this.#cursor !== null && this.#cursor.block === head.block) this.#caughtUpAt = Date.now();
+    if (this.#cursor === null || this.#cursor.block !== head.block) return;
+    this.#caughtUpAt = Date.now();
+    this.#readUnder = { head: head.hash, atMs };
+  }
+
+  /** Whether the rows end in this very head, and were read under it a moment ago. */
+  #standsUnder(head: Header, nowMs: number): boolean {
+    const read = this.#readUnder;
+    return (
+      read !== null &&
+      read.head === head.hash &&
+      this.#cursor?.hash === head.hash &&
+      nowMs - read.atMs < REREAD_MS
+    );
   }
 
   /**
@@ -323,6 +346,7 @@ export class Indexer<DB extends IndexerTables> {
     this.#overlap.takeUp(this.height);
     this.#generation += 1;
     await this.#options.vaults.load(db);
+    this.#readUnder = null;
     this.#started = true;
   }
 
