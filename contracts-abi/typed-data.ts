@@ -6,7 +6,7 @@
  */
 import type { Address, Hex } from 'viem';
 import { CHAIN_ID } from './constants.ts';
-import { type FlatType, flatDigest } from './flat-digest.ts';
+import { type FlatType, flatDigest, type Keccak256 } from './flat-digest.ts';
 
 const DOMAIN_FIELDS = [
   { name: 'name', type: 'string' },
@@ -96,8 +96,8 @@ export function actionFromJson(json: ActionJson): Action {
 }
 
 /** The EIP-712 digest that the key signs and that `Executed` carries. */
-export function actionDigest(action: Action, sessionModule: Address): Hex {
-  return flatDigest(sessionDomain(sessionModule), ACTION, action);
+export function actionDigest(action: Action, sessionModule: Address, hash?: Keccak256): Hex {
+  return flatDigest(sessionDomain(sessionModule), ACTION, action, hash);
 }
 
 /** The full `typedData` JSON of wire.md: signable by any EIP-712 signer as it stands. */
@@ -165,8 +165,12 @@ export function coverActionFromJson(json: CoverActionJson): CoverAction {
 }
 
 /** The EIP-712 digest that the key signs and that `CoverExecuted` carries. */
-export function coverActionDigest(action: CoverAction, coverModule: Address): Hex {
-  return flatDigest(coverDomain(coverModule), COVER_ACTION, action);
+export function coverActionDigest(
+  action: CoverAction,
+  coverModule: Address,
+  hash?: Keccak256,
+): Hex {
+  return flatDigest(coverDomain(coverModule), COVER_ACTION, action, hash);
 }
 
 /** The full `typedData` JSON of wire.md: signable by any EIP-712 signer as it stands. */

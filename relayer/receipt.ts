@@ -9,7 +9,7 @@
 import { type Address, type Hex, recoverAddress } from 'viem';
 import { z } from 'zod';
 import { CHAIN_ID } from '../contracts-abi/constants.ts';
-import { type FlatType, flatDigest } from '../contracts-abi/flat-digest.ts';
+import { type FlatType, flatDigest, type Keccak256 } from '../contracts-abi/flat-digest.ts';
 import {
   addressSchema,
   bytesSchema,
@@ -52,15 +52,10 @@ export const receiptSchema = z.object({
 });
 
 /** What is signed. */
-export function acceptanceHash({ slot, digest, acceptedAt }: Acceptance): Hex {
+export function acceptanceHash({ slot, digest, acceptedAt }: Acceptance, hash?: Keccak256): Hex {
   const { module, account, nonce } = slot;
-  return flatDigest(DOMAIN, ACCEPTANCE, {
-    module,
-    account,
-    nonce: BigInt(nonce),
-    digest,
-    acceptedAt,
-  });
+  const message = { module, account, nonce: BigInt(nonce), digest, acceptedAt };
+  return flatDigest(DOMAIN, ACCEPTANCE, message, hash);
 }
 
 export type ReceiptVerdict = { ok: true; receipt: Receipt } | { ok: false; why: string };

@@ -1,5 +1,6 @@
 /** Signs receipts of accepted actions. The same claim gives the same bytes, from any process with the same wallet. */
 import type { LocalAccount } from 'viem/accounts';
+import { keccak256 } from '../runtime/keys/keccak.ts';
 import { acceptanceHash, type Receipt } from './receipt.ts';
 import type { Slot } from './slots.ts';
 
@@ -25,7 +26,7 @@ export function createReceipts(signer: LocalAccount): Receipts {
       digest: slot.digest,
       acceptedAt: Math.floor(acceptedAtMs / 1_000),
     };
-    const signature = await sign({ hash: acceptanceHash(acceptance) });
+    const signature = await sign({ hash: acceptanceHash(acceptance, keccak256) });
     return { ...acceptance, signer: signer.address, signature };
   };
 

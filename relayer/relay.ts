@@ -5,7 +5,7 @@
  * deadline, limits, pauses and balances; then the simulation, and from its gas the fee; then the slot's row, claimed, or
  * open where it is refused; and only then the sender. A digest whose slot is claimed meets none of these again: its intent has the answer.
  */
-import { BaseError, type Hex } from 'viem';
+import type { Hex } from 'viem';
 import type { Deployment } from '../contracts-abi/deployment.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { inTurnByKey } from '../runtime/in-turn.ts';
@@ -13,6 +13,7 @@ import type { Sender } from '../runtime/sender/types.ts';
 import { parseRelayBody } from './action-schema.ts';
 import { type Outcome, refused, takenRefusal, withReceipt } from './answer.ts';
 import type { Execution } from './chain/executed.ts';
+import { isOfChain } from './chain/fault.ts';
 import type { MarksReader } from './chain/marks.ts';
 import type { SessionReader } from './chain/session.ts';
 import type { Simulator } from './chain/simulator.ts';
@@ -223,7 +224,7 @@ export function createRelay(deps: RelayDeps): Relay {
   const faultRefusal = (err: unknown): Refusal => {
     deps.health.note(err);
     logger.warn({ err }, 'fault before broadcast');
-    return err instanceof BaseError
+    return isOfChain(err)
       ? { code: 'UPSTREAM', message: 'the chain cannot be reached now: nothing was sent' }
       : { code: 'SERVER', message: 'unexpected fault: nothing was sent' };
   };

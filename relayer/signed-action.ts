@@ -1,5 +1,5 @@
 /** The two things that a session key signs (wire.md), as slots hold them: told apart by shape, run by two modules. */
-import { type Address, encodeFunctionData, type Hex } from 'viem';
+import { type Address, getAbiItem, type Hex } from 'viem';
 import { COVER_KIND, decodeCoverData } from '../contracts-abi/cover-data.ts';
 import { premiumOf } from '../contracts-abi/cover-pricing.ts';
 import { coverModuleAbi, sessionModuleAbi } from '../contracts-abi/generated/index.ts';
@@ -18,6 +18,8 @@ import {
   coverDomain,
   sessionDomain,
 } from '../contracts-abi/typed-data.ts';
+import { functionSet } from '../runtime/chain/function-set.ts';
+import { keccak256 } from '../runtime/keys/keccak.ts';
 
 export type SignedAction = Action | CoverAction;
 
@@ -39,7 +41,9 @@ export function moduleOf(action: SignedAction, modules: Modules): Address {
 
 /** The EIP-712 digest under the domain of the action's module. */
 export function digestOf(action: SignedAction, module: Address): Hex {
-  return isTrade(action) ? actionDigest(action, module) : coverActionDigest(action, module);
+  return isTrade(action)
+    ? actionDigest(action, module, keccak256)
+    : coverActionDigest(action, module, keccak256);
 }
 
 /** Names an action whatever fee it carries: what a quote is given for. */
@@ -52,19 +56,16 @@ export function domainOf(action: SignedAction, module: Address) {
   return isTrade(action) ? sessionDomain(module) : coverDomain(module);
 }
 
+const executeOf = {
+  trade: functionSet([getAbiItem({ abi: sessionModuleAbi, name: 'execute' })]),
+  cover: functionSet([getAbiItem({ abi: coverModuleAbi, name: 'execute' })]),
+};
+
 /** Calldata of the module's `execute`. */
 export function executeCalldata(action: SignedAction, signature: Hex): Hex {
   return isTrade(action)
-    ? encodeFunctionData({
-        abi: sessionModuleAbi,
-        functionName: 'execute',
-        args: [action, signature],
-      })
-    : encodeFunctionData({
-        abi: coverModuleAbi,
-        functionName: 'execute',
-        args: [action, signature],
-      });
+    ? executeOf.trade.encode('execute', [action, signature])
+    : executeOf.cover.encode('execute', [action, signature]);
 }
 
 export function signedActionToJson(action: SignedAction): ActionJson | CoverActionJson {

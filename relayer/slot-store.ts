@@ -7,7 +7,7 @@ import type { Address, Hex } from 'viem';
 import type { SenderTables } from '../runtime/sender/tables.ts';
 import { isUniqueViolation } from '../runtime/store/errors.ts';
 import { transact, write } from '../runtime/store/writes.ts';
-import type { RelayTables } from './migrations.ts';
+import type { RelayTables, SlotRow } from './migrations.ts';
 import type { Quote } from './quote.ts';
 import { isCancel } from './signed-action.ts';
 import { freshRow, idRow, slotOf, versionRow } from './slot-row.ts';
@@ -175,26 +175,40 @@ export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now
       return slot === null || slot.state !== 'open' ? null : slot.quote;
     },
     pendingOf: async (account, since) => {
-      // The head first: a claim between the two reads is then in the list, and overtakes who goes by this head.
-      const { head } = await db
-        .selectFrom('relay_slots')
-        .select((select) => select.fn.max('claim_seq').as('head'))
-        .where('account', '=', account)
-        .executeTakeFirstOrThrow();
+      // One statement: a claim beside it is in both the list and the head, or in neither.
       const rows = await db
-        .selectFrom('relay_slots')
-        .leftJoin('relay_ledger', 'relay_ledger.digest', 'relay_slots.digest')
+        .selectFrom((newest) =>
+          newest
+            .selectFrom('relay_slots')
+            .select((select) => select.fn.max('claim_seq').as('head'))
+            .where('account', '=', account)
+            .as('newest'),
+        )
+        .leftJoin('relay_slots', (join) =>
+          join
+            .on('relay_slots.account', '=', account)
+            .on('relay_slots.state', '=', 'claimed')
+            .on('relay_slots.deadline', '>=', since)
+            .on((on) =>
+              on.not(
+                on.exists(
+                  on
+                    .selectFrom('relay_ledger')
+                    .select('relay_ledger.digest')
+                    .whereRef('relay_ledger.digest', '=', 'relay_slots.digest'),
+                ),
+              ),
+            ),
+        )
         .selectAll('relay_slots')
-        .where('relay_slots.account', '=', account)
-        .where('relay_slots.state', '=', 'claimed')
-        .where('relay_slots.deadline', '>=', since)
-        .where('relay_ledger.digest', 'is', null)
+        .select('newest.head')
         .limit(MOST_PENDING)
         .execute();
-      const pending = rows.map(slotOf);
+      // Where nothing is under way the head comes alone.
+      const pending = rows.flatMap((row) => (row.digest === null ? [] : [slotOf(row as SlotRow)]));
       return {
         slots: pending.sort((a, b) => (a.claimSeq ?? 0) - (b.claimSeq ?? 0)),
-        head: head ?? 0,
+        head: rows[0]?.head ?? 0,
       };
     },
     freeSince: async (account, since) => {

@@ -2,8 +2,8 @@
  * Whether the store takes writes, for `/ready`. A fault is noted where work met it and believed until a write went
  * through: asking again costs nothing while all is well.
  */
-import { BaseError } from 'viem';
 import type { ReadinessResult } from '../runtime/readiness.ts';
+import { isOfChain } from './chain/fault.ts';
 
 export type StoreHealth = {
   /** Takes note of a fault that is none of the chain client's. */
@@ -18,7 +18,7 @@ export function createStoreHealth(write: () => Promise<void>): StoreHealth {
   let fault: string | null = null;
   return {
     note: (error) => {
-      if (error instanceof BaseError) return;
+      if (isOfChain(error)) return;
       fault = error instanceof Error ? error.name : 'unknown fault';
     },
     recheck: async () => {

@@ -6,69 +6,61 @@ import {
   protocolPauseAbi,
   sessionModuleAbi,
 } from '../../contracts-abi/generated/index.ts';
+import { optional, ReadBatch, required } from '../../runtime/chain/read-batch.ts';
 import type { Session } from '../checks/session.ts';
 import { isTrade, moduleOf, type SignedAction } from '../signed-action.ts';
 
 export type SessionReader = (action: SignedAction) => Promise<Session>;
 
-/** The reader throws when the chain cannot be asked. */
+/** The reader throws ApiError UPSTREAM when the chain cannot be asked. */
 export function createSessionReader(client: PublicClient, deployment: Deployment): SessionReader {
-  const module = { address: deployment.sessionModule, abi: sessionModuleAbi } as const;
+  const { multicall3, sessionModule, coverModule, usdg } = deployment;
   return async (action) => {
     const { account, key, nonce } = action;
-    // A cover action has no vault of its own: the answer for this one is not used.
-    const vault = isTrade(action) ? action.vault : deployment.usdg;
-    const [
-      time,
-      grant,
-      usage,
-      coverUsage,
-      used,
-      space,
-      accountPaused,
-      servicePaused,
-      usdg,
-      shares,
-    ] = await client.multicall({
-      multicallAddress: deployment.multicall3,
-      batchSize: 0, // one call, hence one block
-      contracts: [
-        {
-          address: deployment.multicall3,
-          abi: multicall3Abi,
-          functionName: 'getCurrentBlockTimestamp',
-        },
-        { ...module, functionName: 'grantOf', args: [account, key] },
-        { ...module, functionName: 'usageOf', args: [account, key] },
-        {
-          address: deployment.coverModule,
-          abi: coverModuleAbi,
-          functionName: 'usageOf',
-          args: [account, key],
-        },
-        // Both modules have it, each for its own nonces.
-        {
-          address: moduleOf(action, deployment),
-          abi: sessionModuleAbi,
-          functionName: 'nonceUsed',
-          args: [account, nonce],
-        },
-        { ...module, functionName: 'nonceSpaceOf', args: [account, key] },
-        { ...module, functionName: 'accountPaused', args: [account] },
-        { address: deployment.pause, abi: protocolPauseAbi, functionName: 'paused' },
-        {
-          address: deployment.usdg,
-          abi: erc20Abi,
-          functionName: 'balanceOf',
-          args: [account],
-        },
-        { address: vault, abi: erc20Abi, functionName: 'balanceOf', args: [account] },
-      ],
+    // Far below what one call may ask for: all of one block.
+    const batch = new ReadBatch();
+    const ofKey = { args: [account, key] } as const;
+    const ofAccount = { args: [account] } as const;
+    const trades = { to: sessionModule, abi: sessionModuleAbi } as const;
+    const time = batch.add({
+      to: multicall3,
+      abi: multicall3Abi,
+      functionName: 'getCurrentBlockTimestamp',
+      args: [],
     });
-    const given = must(grant);
-    const [turnover, fees] = must(usage);
+    const grant = batch.add({ ...trades, functionName: 'grantOf', ...ofKey });
+    const usage = batch.add({ ...trades, functionName: 'usageOf', ...ofKey });
+    const coverUsage = batch.add({
+      to: coverModule,
+      abi: coverModuleAbi,
+      functionName: 'usageOf',
+      ...ofKey,
+    });
+    // Both modules have it, each for its own nonces.
+    const used = batch.add({
+      to: moduleOf(action, deployment),
+      abi: sessionModuleAbi,
+      functionName: 'nonceUsed',
+      args: [account, nonce],
+    });
+    const space = batch.add({ ...trades, functionName: 'nonceSpaceOf', ...ofKey });
+    const accountPaused = batch.add({ ...trades, functionName: 'accountPaused', ...ofAccount });
+    const servicePaused = batch.add({
+      to: deployment.pause,
+      abi: protocolPauseAbi,
+      functionName: 'paused',
+      args: [],
+    });
+    const balance = { abi: erc20Abi, functionName: 'balanceOf', ...ofAccount } as const;
+    const dollars = batch.add({ to: usdg, ...balance });
+    // A cover action has no vault of its own.
+    const shares = isTrade(action) ? batch.add({ to: action.vault, ...balance }) : null;
+    await batch.send(client, multicall3);
+
+    const given = required(grant, 'the grant');
+    const [turnover, fees] = required(usage, "the key's usage");
     return {
-      blockTime: Number(must(time)),
+      blockTime: Number(required(time, "the block's time")),
       grant: {
         owner: given.owner,
         validUntil: given.validUntil,
@@ -81,24 +73,14 @@ export function createSessionReader(client: PublicClient, deployment: Deployment
       },
       turnover,
       fees,
-      coverSpent: must(coverUsage),
-      nonceUsed: must(used),
-      nonceSpace: must(space),
-      accountPaused: must(accountPaused),
-      servicePaused: must(servicePaused),
-      usdg: must(usdg),
+      coverSpent: required(coverUsage, "the key's usage of cover"),
+      nonceUsed: required(used, 'whether the nonce is used'),
+      nonceSpace: required(space, 'the nonce space'),
+      accountPaused: required(accountPaused, 'whether the account is paused'),
+      servicePaused: required(servicePaused, 'whether the protocol is paused'),
+      usdg: required(dollars, "the account's USDG"),
       // Expected to fail for an address that is no token; the module refuses such a vault.
-      shares: isTrade(action) && shares.status === 'success' ? shares.result : null,
+      shares: shares === null ? null : optional(shares),
     };
   };
-}
-
-type Result<T> =
-  | { status: 'success'; result: T; error?: undefined }
-  | { status: 'failure'; error: Error; result?: undefined };
-
-/** viem answers every call with the same failure when the request itself failed: that is a fault, not an answer. */
-function must<T>(answer: Result<T>): T {
-  if (answer.status === 'failure') throw answer.error;
-  return answer.result;
 }
