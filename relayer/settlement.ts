@@ -24,6 +24,15 @@ const LOOK_BACK_INTENTS = 1_000;
 /** Booked intents that a reorg may take back: as many as may be under way within the confirmation depth. */
 const MOST_REMEMBERED = 10_000;
 
+/** Equal to what no state costs. */
+const UNSURE = '';
+
+/** All that the books hold of a state. */
+const costOf = (state: IntentState): string =>
+  state.tag === 'mined' || state.tag === 'reverted'
+    ? `${state.tag}:${state.hash}:${state.gasUsed}:${state.effectiveGasPrice}`
+    : 'none';
+
 export function createSettlement(deps: {
   sender: Pick<Sender, 'recent'>;
   slots: Pick<SlotStore, 'findByDigest'>;
@@ -37,14 +46,15 @@ export function createSettlement(deps: {
 }): Settlement {
   const { sender, slots, ledger, budget, logger } = deps;
   const turn = inTurnByKey();
-  const booked = new Set<string>();
+  /** What each was booked as, by this process and since nobody else led. */
+  const booked = new Map<string, string>();
   let owed = true;
 
-  const remember = (key: string): void => {
+  const remember = (key: string, state: IntentState): void => {
     booked.delete(key);
-    booked.add(key);
+    booked.set(key, costOf(state));
     if (booked.size <= MOST_REMEMBERED) return;
-    for (const oldest of booked) {
+    for (const oldest of booked.keys()) {
       booked.delete(oldest);
       return;
     }
@@ -61,7 +71,7 @@ export function createSettlement(deps: {
       state,
       await deps.ethPrice(),
     );
-    remember(key);
+    remember(key, state);
     if (begun === null) return;
     deps.onQuarantine();
     const { account, key: sessionKey } = slot.action;
@@ -82,10 +92,15 @@ export function createSettlement(deps: {
 
   return {
     settle: async (key, state) => {
-      // Most changes come before anything was booked.
-      if (!isSettled(state) && !booked.has(key)) return;
       try {
-        await turn(key, () => book(key, state));
+        // In its turn: what the change before it books is known by then.
+        await turn(key, async () => {
+          const before = booked.get(key);
+          // Most changes come before anything was booked, and a receipt that is final now was booked already.
+          if (before === undefined ? isSettled(state) : before !== costOf(state)) {
+            await book(key, state);
+          }
+        });
       } catch (error) {
         owed = true;
         throw error;
@@ -93,6 +108,7 @@ export function createSettlement(deps: {
     },
     owe: () => {
       owed = true;
+      for (const key of booked.keys()) booked.set(key, UNSURE);
     },
     catchUp: async () => {
       if (!owed) return;

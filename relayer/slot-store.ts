@@ -2,7 +2,7 @@
  * The rows of slots. Every change is one statement that names the state it expects, so that concurrent requests and
  * several processes on one database agree without locks: who changed no row lost, and reads again.
  */
-import type { Kysely } from 'kysely';
+import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
 import type { Address, Hex } from 'viem';
 import type { SenderTables } from '../runtime/sender/tables.ts';
 import { isUniqueViolation } from '../runtime/store/errors.ts';
@@ -47,8 +47,11 @@ export type SlotStore = {
   holds(slot: Slot, trx: unknown): Promise<boolean>;
   /** After an attempt that left and cannot execute: see `retried`. */
   retry(slot: Slot): Promise<boolean>;
-  /** Claimed slots whose deadline is at or after `since` (unix seconds): what a restart may have interrupted. */
-  claimedSince(since: number, limit: number): Promise<Slot[]>;
+  /**
+   * Claimed slots that are not settled and whose deadline is at or after `since` (unix seconds), those that end first
+   * first: what a restart may have interrupted.
+   */
+  unsettledSince(since: number, limit: number): Promise<Slot[]>;
   /** A durable write without effect; rejects while the store takes none. */
   probe: () => Promise<void>;
   /** Forgets open slots whose deadline and quote ended before `before` (unix seconds); returns how many. */
@@ -74,6 +77,17 @@ class HandedOver extends Error {}
 const PROBE = 'probe';
 
 type Tables = RelayTables & SenderTables;
+
+/** Nothing of the slot's action is in the books: no receipt of it stands. */
+const isUnsettled = (of: ExpressionBuilder<Tables, 'relay_slots'>): Expression<SqlBool> =>
+  of.not(
+    of.exists(
+      of
+        .selectFrom('relay_ledger')
+        .select('relay_ledger.digest')
+        .whereRef('relay_ledger.digest', '=', 'relay_slots.digest'),
+    ),
+  );
 
 export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now): SlotStore {
   const find = async (id: SlotId): Promise<Slot | null> => {
@@ -189,16 +203,7 @@ export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now
             .on('relay_slots.account', '=', account)
             .on('relay_slots.state', '=', 'claimed')
             .on('relay_slots.deadline', '>=', since)
-            .on((on) =>
-              on.not(
-                on.exists(
-                  on
-                    .selectFrom('relay_ledger')
-                    .select('relay_ledger.digest')
-                    .whereRef('relay_ledger.digest', '=', 'relay_slots.digest'),
-                ),
-              ),
-            ),
+            .on(isUnsettled),
         )
         .selectAll('relay_slots')
         .select('newest.head')
@@ -272,13 +277,14 @@ export function createSlotStore(db: Kysely<Tables>, now: () => number = Date.now
       }),
     holds: (slot, trx) => move(slot, slot, trx as Kysely<Tables>),
     retry: (slot) => move(slot, retried(slot)),
-    claimedSince: async (since, limit) => {
+    unsettledSince: async (since, limit) => {
       const rows = await db
         .selectFrom('relay_slots')
         .selectAll()
         .where('state', '=', 'claimed')
         .where('deadline', '>=', since)
-        .orderBy('deadline', 'desc')
+        .where(isUnsettled)
+        .orderBy('deadline')
         .limit(limit)
         .execute();
       return rows.map(slotOf);

@@ -46,6 +46,18 @@ function version(name: number, fee = 0n, nonce = 7n): Version {
   };
 }
 
+const mined: IntentState = {
+  tag: 'mined',
+  wallet: account,
+  nonce: 1,
+  hash: digestOf(9),
+  blockNumber: 1n,
+  blockHash: digestOf(9),
+  gasUsed: 1n,
+  effectiveGasPrice: 1n,
+  confirmed: false,
+};
+
 describe('slot rows', () => {
   let store: Store<RelayTables & SenderTables>;
   let slots: SlotStore;
@@ -153,21 +165,29 @@ describe('slot rows', () => {
     await slots.open(version(1));
     const slot = await claimed(version(1));
     const ledger = createLedger(store.db, { limit: 1n, windowMs: 1, firstMs: 1 }, () => clock);
-    const state = {
-      tag: 'mined',
-      wallet: account,
-      nonce: 1,
-      hash: digestOf(9),
-      blockNumber: 1n,
-      blockHash: digestOf(9),
-      gasUsed: 1n,
-      effectiveGasPrice: 1n,
-      confirmed: false,
-    } as const;
-    await ledger.record(slot, state, 1n);
+    await ledger.record(slot, mined, 1n);
     expect(await slots.pendingOf(account, 0)).toEqual({ slots: [], head: 1 });
     await ledger.record(slot, { tag: 'queued' }, 1n);
     expect((await slots.pendingOf(account, 0)).slots).toEqual([slot]);
+  });
+
+  it('are unsettled until then, those that end first before the others', async () => {
+    const [late, early] = [version(1, 0n, 1n), version(2, 0n, 2n)];
+    const at = (one: Version, deadline: number): Version => ({
+      ...one,
+      action: { ...one.action, deadline },
+    });
+    await claimed(at(late, 1_800_000_200));
+    const first = await claimed(at(early, 1_800_000_100), 1);
+    const digests = async (limit = 10) =>
+      (await slots.unsettledSince(0, limit)).map(({ digest }) => digest);
+    expect(await digests()).toEqual([digestOf(2), digestOf(1)]);
+    expect(await digests(1)).toEqual([digestOf(2)]);
+    const ledger = createLedger(store.db, { limit: 1n, windowMs: 1, firstMs: 1 }, () => clock);
+    await ledger.record(first, mined, 1n);
+    expect(await digests()).toEqual([digestOf(1)]);
+    await ledger.record(first, { tag: 'queued' }, 1n);
+    expect(await digests()).toEqual([digestOf(2), digestOf(1)]);
   });
 
   it('list what a restart may have interrupted, and forget what never was sent', async () => {
@@ -180,8 +200,8 @@ describe('slot rows', () => {
       { fee: 1n, expiresAt: 1_800_000_500, terms: digestOf(3) },
       0,
     );
-    expect(await slots.claimedSince(1_800_000_000, 10)).toMatchObject([{ digest: digestOf(2) }]);
-    expect(await slots.claimedSince(1_800_000_001, 10)).toEqual([]);
+    expect(await slots.unsettledSince(1_800_000_000, 10)).toMatchObject([{ digest: digestOf(2) }]);
+    expect(await slots.unsettledSince(1_800_000_001, 10)).toEqual([]);
     expect(await slots.purge(1_800_000_000)).toBe(0);
     expect(await slots.purge(1_800_000_100)).toBe(1);
     expect(await slots.find(version(3, 0n, 3n).id)).not.toBeNull();

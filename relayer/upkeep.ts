@@ -83,7 +83,7 @@ export function createUpkeep(deps: {
 
   const pickUp = async (lookBackSeconds: number): Promise<void> => {
     const since = Math.floor(now() / 1_000) - lookBackSeconds;
-    for (const slot of await slots.claimedSince(since, MAX_RESUMED)) {
+    for (const slot of await slots.unsettledSince(since, MAX_RESUMED)) {
       if (stopped || !leads()) return;
       if (await isLeft(slot)) await relay.resume(slot);
     }
