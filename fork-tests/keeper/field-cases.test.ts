@@ -25,7 +25,7 @@ import { revertingSwaps } from './bent-jobs.ts';
 import { useDueOrders } from './due-orders.ts';
 import { startJobServer, stopJobServers } from './job-server.ts';
 import { fillsOf, stateOf } from './orders.ts';
-import { type KeeperUnderTest, launchKeeper, stopKeepers, until } from './use-keeper.ts';
+import { type KeeperUnderTest, launchKeeper, metricOf, stopKeepers, until } from './use-keeper.ts';
 
 const MINUTE = 60_000;
 const FILLED = 2;
@@ -149,6 +149,11 @@ describe('an api that is gone', () => {
     const readiness = async () => await (await fetch(`${keeper.url}/ready`)).text();
     await until('it is ready', async () => (await readiness()).includes('"name":"jobs","ok":true'));
     await source.pause();
+    // An answer that it had already would be as of after the minute.
+    await until(
+      'it has asked in vain',
+      async () => (await metricOf(keeper, 'source_polls_total', '"failed"')) > 0,
+    );
     clock.pass(MINUTE);
     await until('the missing api is told', async () =>
       /no job source has answered for \d+ s: source 0: ECONNREFUSED/.test(await readiness()),
